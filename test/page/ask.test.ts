@@ -6,7 +6,7 @@ import { gunzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AnswerLine } from "../../shared/protocol/asking.ts";
-import { answerWith, type AskedMachine, askedMachine } from "./asked-machine.ts";
+import { answerWith, type AskedMachine, askedMachine, LABEL } from "./asked-machine.ts";
 import { pagesOfFile, sharedWorker } from "./browser.ts";
 import { hasChromium } from "./chromium.ts";
 import { faultsOfLooks } from "./page-looks.ts";
@@ -203,6 +203,8 @@ describe.skipIf(!hasChromium)("the tab Ask", () => {
       await page.getByRole("link", { name: image }).click();
       await page.getByRole("heading", { name: image }).waitFor();
       expect(await page.locator("main img").count()).toBe(0);
+      await page.setViewportSize({ width: 320, height: 640 });
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(320);
     }));
 
   it("100,000 lines → all are there for the browser to find and to copy", () =>
@@ -267,5 +269,65 @@ describe.skipIf(!hasChromium)("the tab Ask", () => {
       expect(await page.getByRole("link", { name: "Ask", exact: true }).count()).toBe(0);
       await page.goto("/?machine=ask-1&tab=ask");
       await page.getByText(/^Your role may not ask a machine/).waitFor();
+    }));
+
+  it.each(["operator", "admin"])(
+    "an operator of some machines, %s → those alone, and no view breaks",
+    (role) =>
+      open({ url: worker.url }, async (opened) => {
+        const { page } = opened;
+        const selector = `${LABEL}=ask-1`;
+        const added = await worker.rollcall([
+          "operators",
+          "add",
+          `ask-${role}`,
+          "--role",
+          role,
+          "-l",
+          selector,
+        ]);
+        await signIn(page, added.stdout.trim());
+        await page.goto("/");
+        await page.getByRole("link", { name: "ask-1", exact: true }).first().waitFor();
+        expect(await page.getByRole("link", { name: "ask-http" }).count()).toBe(0);
+        const views = page.getByRole("navigation", { name: "Views" }).getByRole("link");
+        const shown = ["Fleet", "Last day", "Approvals", "Rollout"];
+        expect(await views.allInnerTexts()).toEqual(shown);
+        for (const name of shown.slice(1)) {
+          await views.filter({ hasText: name }).click();
+          await page.getByRole("heading", { level: 1 }).first().waitFor();
+          await expect.poll(() => page.getByText(/^Loading/).count()).toBe(0);
+        }
+        for (const [view, why] of [
+          ["tokens", "decides who has access"],
+          ["audit", "the whole deployment"],
+          ["notifications", "alerts of all operators"],
+          ["deployment", "the whole deployment"],
+        ]) {
+          await page.goto(`/?view=${view}`);
+          await page.getByText(`This view is not for operators of some machines (${selector})`).waitFor();
+          await page.getByText(why ?? "").waitFor();
+        }
+        expect(await faultsOfLooks(opened)).toEqual([]);
+        await page.goto("/?machine=ask-1");
+        await page.getByRole("region", { name: "Facts" }).waitFor();
+        await page.getByText("As a table").click();
+        expect(await page.getByRole("region", { name: "Actions" }).count()).toBe(role === "admin" ? 1 : 0);
+        expect(await page.getByRole("button", { name: "Mute …" }).count()).toBe(0);
+        await page.getByRole("link", { name: "Ask", exact: true }).click();
+        await page.getByRole("link", { name: "disks" }).click();
+        await askButton(page).click();
+        await page.getByRole("status").getByText("Complete:").waitFor();
+      }),
+  );
+
+  it("an operator of some machines opens another machine → as no machine", () =>
+    open({ url: worker.url }, async ({ page, expectFault }) => {
+      expectFault(/ask-http\S* → 404$/);
+      const args = ["operators", "add", "ask-other", "--role", "operator", "-l", `${LABEL}=ask-1`];
+      const added = await worker.rollcall(args);
+      await signIn(page, added.stdout.trim());
+      await page.goto("/?machine=ask-http&tab=ask");
+      await page.getByText(/^No machine has this name/).waitFor();
     }));
 });

@@ -20,6 +20,9 @@ export interface AskedMachine {
   stop: () => Promise<void>;
 }
 
+/** The label of each such machine, which its join token sets. The value is the machine's name. */
+export const LABEL = "example.com/asked";
+
 /** Starts the shim with these flags of `node-shim run`. Resolves when the Worker can ask it, or refuses for another reason. */
 export async function askedMachine(
   { url, adminSecret }: PageAccess,
@@ -27,7 +30,8 @@ export async function askedMachine(
   flags: readonly string[],
 ): Promise<AskedMachine> {
   const { path: folder, remove } = temporaryFolder();
-  const token = await mintToken(url, adminSecret, { names: name, uses: 1, withoutFactsOnlyTaint: false });
+  const wish = { names: name, uses: 1, withoutFactsOnlyTaint: false, labels: { [LABEL]: name } };
+  const token = await mintToken(url, adminSecret, wish);
   thisRun().secret("join token", token);
   writeFileSync(join(folder, "token"), token, { mode: 0o600 });
   const programs = join(folder, "bin");

@@ -71,7 +71,7 @@ interface SelectedProps extends Omit<BulkBarProps, "onDone"> {
 }
 
 function Selected({ selected, matching, onSelectAll, onClear, onAct }: SelectedProps) {
-  const { live } = usePage();
+  const { live, session } = usePage();
   const isLive = live.connection.value.kind === "live";
   const opened = useSignal<"mute" | "maintenance" | null>(null);
   const close = () => (opened.value = null);
@@ -92,9 +92,11 @@ function Selected({ selected, matching, onSelectAll, onClear, onAct }: SelectedP
       >
         Act on {size === 1 ? "it" : "them"} …
       </button>
-      <button type="button" disabled={!isLive} onClick={() => (opened.value = "mute")}>
-        Mute …
-      </button>
+      {session.refusal("POST /v1/mutes") === null && (
+        <button type="button" disabled={!isLive} onClick={() => (opened.value = "mute")}>
+          Mute …
+        </button>
+      )}
       <button type="button" disabled={!isLive} onClick={() => (opened.value = "maintenance")}>
         Maintenance …
       </button>

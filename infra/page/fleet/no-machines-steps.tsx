@@ -10,6 +10,13 @@ import { usePolled } from "../parts/answer.tsx";
 export function NoMachinesSteps() {
   const { session } = usePage();
   const command = joinCommand(location.origin);
+  const selector = session.selector();
+  if (selector !== undefined)
+    return (
+      <p class="card">
+        No machine matches your selector <code>{selector}</code>. An operator of all machines can change it.
+      </p>
+    );
   return (
     <div class="needs-nothing">
       <FailedChecks />

@@ -2,10 +2,12 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { Component, type ComponentChildren, type ComponentType, type RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import type { OperatorRoute } from "../../../shared/protocol/confinement.ts";
 import { pressed } from "../base/keys.ts";
 import { zoneName } from "../base/relative-time.ts";
 import { hrefOf, scrollBack, type ViewName, VIEWS } from "../base/places.ts";
 import { useStuckHeight } from "../base/stuck-height.ts";
+import type { SessionStore } from "../live/session.ts";
 import { FleetView } from "../fleet/fleet-view.tsx";
 import { THEMES, usePage } from "../page.ts";
 import { Dialog } from "../parts/dialog.tsx";
@@ -84,8 +86,8 @@ function Frame() {
       </a>
       <Top deployment={deployment} onHelp={() => (isHelpOpen.value = true)} />
       <ConnectionBanner />
-      <ApiserverBanner />
-      <MutesBanner />
+      {page.session.refusal("GET /readyz") === null && <ApiserverBanner />}
+      {page.session.refusal("GET /v1/mutes") === null && <MutesBanner />}
       <main ref={main} id="main" tabIndex={-1} aria-label={title}>
         <DrawBoundary key={title} what="This view">
           <View />
@@ -174,7 +176,7 @@ function SignedIn() {
   const { session, notify } = usePage();
   const state = session.session.value;
   if (state.kind !== "in") return null;
-  const { who, role, by } = state.operator;
+  const { who, role, by, selector } = state.operator;
   const leave = async () => {
     const left = await session.signOut();
     if (!left.ok) notify(`Signing out failed: ${left.error.message}.`, "fault");
@@ -182,6 +184,14 @@ function SignedIn() {
   return (
     <span class="row who">
       <span class="who-name">{who}</span>
+      {selector !== undefined && (
+        <span
+          class="tag"
+          title="The page shows only machines with these labels, and not the whole deployment."
+        >
+          {selector}
+        </span>
+      )}
       {role !== "admin" && (
         <span
           class="tag"
@@ -250,10 +260,41 @@ function MachineSketch({ name }: { name: string }) {
 }
 
 function View() {
-  const route = usePage().route.value;
-  if (route.view === "machine") return <MachineView key={route.machine} name={route.machine} />;
-  const Shown = COMPONENTS[route.view];
+  const { route, session } = usePage();
+  const place = route.value;
+  if (place.view === "machine") return <MachineView key={place.machine} name={place.machine} />;
+  const why = refusalOf(session, place.view);
+  if (why !== null) return <RefusedView title={VIEW_TITLES[place.view]} why={why} />;
+  const Shown = COMPONENTS[place.view];
   return <Shown />;
+}
+
+/** The routes without which a view has no content. */
+const ROUTES_OF_VIEWS: Partial<Readonly<Record<ViewName, OperatorRoute>>> = {
+  tokens: "GET /v1/tokens",
+  audit: "GET /v1/audit",
+  notifications: "GET /v1/receivers",
+  deployment: "GET /v1/settings",
+};
+
+/** Returns why the view is not for the operator, who has a selector; null if it is. */
+function refusalOf(session: SessionStore, view: ViewName): string | null {
+  const route = ROUTES_OF_VIEWS[view];
+  return route === undefined ? null : session.refusal(route);
+}
+
+function RefusedView({ title, why }: { title: string; why: string }) {
+  const { session } = usePage();
+  return (
+    <div class="stack">
+      <h1>{title}</h1>
+      <Notice kind="warning">
+        <p>
+          This view is not for operators of some machines (<code>{session.selector()}</code>): {why}.
+        </p>
+      </Notice>
+    </div>
+  );
 }
 
 const VIEW_TITLES: Readonly<Record<ViewName, string>> = {
@@ -268,7 +309,7 @@ const VIEW_TITLES: Readonly<Record<ViewName, string>> = {
 };
 
 function Navigation() {
-  const { route, live } = usePage();
+  const { route, live, session } = usePage();
   const nav = useRef<HTMLElement>(null);
   const { view: current } = route.value;
   const pending = live.pending.value.length;
@@ -277,7 +318,7 @@ function Navigation() {
   }, [current]);
   return (
     <nav ref={nav} aria-label="Views">
-      {VIEWS.map((view) => (
+      {VIEWS.filter((view) => refusalOf(session, view) === null).map((view) => (
         <Link
           key={view}
           href={hrefOf({ view })}

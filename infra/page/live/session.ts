@@ -1,5 +1,6 @@
 // Reads the session, and signs in and out. Sends the secret once; only a cookie that no script can read remains.
 import { type ReadonlySignal, signal } from "@preact/signals";
+import { CONFINEMENT, type OperatorRoute } from "../../../shared/protocol/confinement.ts";
 import type { SessionAnswer } from "../../../shared/protocol/administration-answers.ts";
 import { type Result, success } from "../../../shared/result.ts";
 import type { SendRequest, RequestFault } from "../base/api.ts";
@@ -50,9 +51,14 @@ export function sessionStore(
     // If the session has not changed, nothing is drawn again.
     if (JSON.stringify(now) !== JSON.stringify(session.value)) session.value = now;
   };
+  const selector = () => (session.value.kind === "in" ? session.value.operator.selector : undefined);
   return {
     session: session as ReadonlySignal<Session>,
     docs: () => (session.value.kind === "in" ? session.value.docs : undefined),
+    /** Returns the selector of an operator of some machines; undefined for all machines. */
+    selector,
+    /** Returns why an operator with a selector is refused the route; null for others, and if the route is open to them. */
+    refusal: (route: OperatorRoute) => (selector() === undefined ? null : refusalOf(route)),
     /** Reports whether the operator may ask machines questions. */
     mayAsk: () => session.value.kind === "in" && ["operator", "admin"].includes(session.value.operator.role),
     isAdmin: () => session.value.kind === "in" && session.value.operator.role === "admin",
@@ -71,3 +77,8 @@ export function sessionStore(
     },
   };
 }
+
+/** How a route is open to operators with a selector. Any other text is why it is not. */
+const OPEN = new Set<string>(["machine", "list", "bulk", "own"]);
+
+const refusalOf = (route: OperatorRoute) => (OPEN.has(CONFINEMENT[route]) ? null : CONFINEMENT[route]);

@@ -29,12 +29,14 @@ export function ActionsSection({ machine, whole }: ActionsProps) {
   return (
     <Section id="actions">
       <ul class="machine-acts">
-        <li>
-          <DialogButton label="Mute …">
-            {(close) => <MuteDialog machines={[machine.name]} onClose={close} />}
-          </DialogButton>
-          <p>No alerts on this machine for a time. Its state is still shown.</p>
-        </li>
+        {session.refusal("POST /v1/mutes") === null && (
+          <li>
+            <DialogButton label="Mute …">
+              {(close) => <MuteDialog machines={[machine.name]} onClose={close} />}
+            </DialogButton>
+            <p>No alerts on this machine for a time. Its state is still shown.</p>
+          </li>
+        )}
         <li>
           <MaintenanceButton name={machine.name} />
           <p>Work on this machine: no alerts until its end, and conditions of its Node state it.</p>

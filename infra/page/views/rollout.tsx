@@ -30,7 +30,7 @@ export function RolloutView() {
   const { session } = usePage();
   const { value, fault, now } = usePolled<RolloutAnswer>("/v1/rollout", () => READ_EVERY_MS);
   const versions = useAnswer<VersionsAnswer>("/v1/versions");
-  const isAdmin = session.isAdmin();
+  const isAdmin = session.isAdmin() && session.refusal("PUT /v1/rollout") === null;
   return (
     <div class="stack">
       <header class="row spread">

@@ -52,6 +52,25 @@ it.each([undefined, "https://docs.example.com"])("the address of the documentati
   expect(store.docs()).toBe(docs);
 });
 
+it.each<[role: string, mayAsk: boolean]>([
+  ["view", false],
+  ["operator", true],
+  ["admin", true],
+])("the role %s may ask machines: %s", async (role, mayAsk) => {
+  const { store } = storeOf(success({ operator: { ...ANN, role }, ways: WAYS }));
+  await store.refresh();
+  expect(store.mayAsk()).toBe(mayAsk);
+});
+
+it.each<[selector: string | undefined, settings: string | null]>([
+  [undefined, null],
+  ["site=berlin", "this request concerns the whole deployment"],
+])("the selector %s → the routes of the whole deployment are refused: %s", async (selector, settings) => {
+  const { store } = storeOf(success({ operator: { ...ANN, ...(selector && { selector }) }, ways: WAYS }));
+  await store.refresh();
+  expect([store.refusal("GET /v1/settings"), store.refusal("GET /v1/rollout")]).toEqual([settings, null]);
+});
+
 it("a secret that is refused → said, and nobody is asked who looks", async () => {
   const { store, asked } = storeOf(failure(faultOf("forbidden")));
   expect(await store.signIn({ secret: "guessed" })).toMatchObject({ ok: false });
