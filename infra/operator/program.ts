@@ -32,6 +32,7 @@ import {
   withCommonFlags,
 } from "./operator-program.ts";
 import { receiverCommands } from "./receiver-commands.ts";
+import { rulesCommands } from "./rules-commands.ts";
 import { screenOf, screenText } from "./render/terminal.ts";
 import { sessionCommands } from "./session-commands.ts";
 import { readyCommand, statusCommand } from "./status-command.ts";
@@ -103,6 +104,7 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   watchCommand(program);
   actCommands(program);
   tokenCommands(program);
+  rulesCommands(program);
   operatorCommands(program);
   sessionCommands(program);
   receiverCommands(program);

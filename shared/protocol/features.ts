@@ -78,7 +78,7 @@ export function featureBytes(features: object): number {
 }
 
 /** Returns a feature's instances, each as its present attributes. */
-export function instancesOf(features: Features, feature: FeatureName): Record<string, string>[] {
+export function instancesOf(features: Features, feature: string): Record<string, string>[] {
   const { attributes = [], rows = [] } = features.instances[feature] ?? {};
   return rows.map((row) => {
     const present = attributes.flatMap((key, index): [string, string][] => {

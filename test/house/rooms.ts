@@ -25,7 +25,7 @@ export const PARTS: readonly Part[] = [
       "kubernetes",
       "resources",
       "protocol",
-      "deployment fleet setters events",
+      "deployment features fleet setters events",
       "node",
       "from-report",
       "quiet",

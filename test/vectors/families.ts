@@ -1,6 +1,7 @@
 // Maps the name of each file of recordings to the family that runs it.
 import type { Family } from "./family.ts";
 import { emptyFieldFamilies } from "./families/empty-fields.ts";
+import { featureRules } from "./families/feature-rules.ts";
 import { heartbeats } from "./families/heartbeats.ts";
 import { labelSelectors } from "./families/label-selectors.ts";
 import { regexp } from "./families/regexp.ts";
@@ -12,6 +13,7 @@ export const families: Record<string, Family> = {
   ...resources,
   ...setters,
   ...heartbeats,
+  featureRules,
   labelSelectors,
   regexp,
 };

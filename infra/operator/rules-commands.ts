@@ -1,0 +1,214 @@
+// Runs rollcall rules check: checks feature rules of node-feature-discovery, and shows what they would result in for the
+// features of one machine. Sends no request.
+import { readFileSync } from "node:fs";
+import * as z from "zod/mini";
+import { codeOf } from "../../node-shim/base/fault.ts";
+import type { FeatureSet } from "../../shared/features/match.ts";
+import { parseRuleObject, RULE_LIMITS, type RuleObject } from "../../shared/features/rule-file.ts";
+import { evaluateRules, featureSets, type RulesOutcome } from "../../shared/features/rules.ts";
+import { featuresSchema } from "../../shared/protocol/features.ts";
+import { firstFault } from "../../shared/protocol/schema.ts";
+import { type Result, success } from "../../shared/result.ts";
+import { fail, print } from "./answer.ts";
+import { EXIT_CODES, fault, type OperatorFault } from "./fault.ts";
+import type { OperatorProgram } from "./operator-program.ts";
+import { listOf, type Shown } from "./render/shown.ts";
+import type { TableColumn } from "./render/table.ts";
+
+const HELP = `
+FILE has NodeFeatureRule objects in YAML or JSON, - is standard input. rollcall evaluates objects in the order of their names.
+
+Examples:
+  rollcall rules check gpu-rules.yaml
+  kubectl get nodefeaturerules -o yaml | rollcall rules check -
+  node-shim facts --features all > facts.json && rollcall rules check gpu-rules.yaml --features facts.json`;
+
+interface CheckFlags {
+  features?: string;
+}
+
+export function rulesCommands(program: OperatorProgram): void {
+  program
+    .command("rules")
+    .description("Feature rules of node-feature-discovery (NodeFeatureRule).")
+    .command("check <file...>")
+    .description(
+      "Check the fields, operators, expressions and templates of rules; with --features, show the result for one machine.",
+    )
+    .option(
+      "--features <file>",
+      "the output of node-shim facts --features all, or a NodeFeature object: print what the rules result in",
+    )
+    .addHelpText("after", HELP)
+    .action(async (files: string[], flags: CheckFlags) => {
+      const objects = await ruleObjects(files);
+      if (!objects.ok) return fail(program, objects.error);
+      const features = flags.features === undefined ? success(null) : await featuresIn(flags.features);
+      if (!features.ok) return fail(program, features.error);
+      const rules = objects.value
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+        .flatMap(({ name, rules }) => rules.map((rule) => ({ ...rule, name: `${name}/${rule.name}` })));
+      if (features.value === null) {
+        const lines = rules.map(({ name }) => ({ what: name, result: "valid" }));
+        return print(
+          program,
+          () => success(listOf(lines, () => CHECKED, { nameOf: ({ what }) => what })),
+          lines,
+        );
+      }
+      const outcome = evaluateRules(rules, features.value);
+      await print(program, () => success(outcomeList(outcome)), outcome);
+      if (outcome.failed.length + outcome.refused.length > 0)
+        program.surroundings.process.exitCode = EXIT_CODES.failed;
+    });
+}
+
+/** Reads the objects of all files. Fails at the first fault, with its file and place. */
+async function ruleObjects(files: readonly string[]): Promise<Result<RuleObject[], OperatorFault>> {
+  const objects: RuleObject[] = [];
+  for (const file of files) {
+    const documents = await documentsIn(file);
+    if (!documents.ok) return documents;
+    for (const document of documents.value) {
+      const object = parseRuleObject(document);
+      if (!object.ok) return fault("failed", `${file}: ${object.error}`);
+      if (objects.some(({ name }) => name === object.value.name))
+        return fault("failed", `${file}: two objects have the name ${object.value.name}`);
+      objects.push(object.value);
+    }
+  }
+  return success(objects);
+}
+
+/** A short text with aliases of aliases could become one of gigabytes. */
+const MOST_ALIASES = 1000;
+
+const listSchema = z.object({ items: z.array(z.unknown()) });
+
+/** Returns the objects of a file in YAML or JSON, with those of a List in it. */
+async function documentsIn(file: string): Promise<Result<unknown[], OperatorFault>> {
+  let text: string;
+  try {
+    text = readFileSync(file === "-" ? 0 : file, "utf8");
+  } catch (error) {
+    return fault("usage", `${file} cannot be read (${codeOf(error)})`);
+  }
+  if (text.length > RULE_LIMITS.file)
+    return fault("usage", `${file} has more than ${RULE_LIMITS.file} characters`);
+  const { parseAllDocuments } = await import("yaml");
+  const documents = parseAllDocuments(text, { strict: true, uniqueKeys: true });
+  const values: unknown[] = [];
+  for (const document of "empty" in documents ? [] : documents) {
+    const [error] = document.errors;
+    if (error) return fault("failed", `${file}: ${error.message.split("\n", 1)[0]}`);
+    try {
+      const value: unknown = document.toJS({ maxAliasCount: MOST_ALIASES });
+      const list = listSchema.safeParse(value);
+      if (value !== null) values.push(...(list.success ? list.data.items : [value]));
+    } catch (thrown) {
+      return fault("failed", `${file}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+    }
+  }
+  return values.length > 0 ? success(values) : fault("failed", `${file} has no object`);
+}
+
+const elements = <Element extends z.ZodMiniType>(element: Element) => z.object({ elements: element });
+/** The features of a NodeFeature object. A machine's own facts have them in another form. */
+const nodeFeatureSchema = z.object({
+  spec: z.object({
+    features: z.object({
+      flags: z.optional(z.record(z.string(), elements(z.record(z.string(), z.unknown())))),
+      attributes: z.optional(z.record(z.string(), elements(z.record(z.string(), z.string())))),
+      instances: z.optional(
+        z.record(z.string(), elements(z.array(z.object({ attributes: z.record(z.string(), z.string()) })))),
+      ),
+    }),
+  }),
+});
+/** The output of node-shim facts, which names the source of each value. */
+const { flags, attributes, instances } = featuresSchema.shape;
+const sourced = <Value extends z.ZodMiniType>(value: Value) => z.object({ value });
+const factsSchema = z.object({
+  features: z.object({
+    flags: sourced(flags),
+    attributes: sourced(attributes),
+    instances: sourced(instances),
+  }),
+});
+
+async function featuresIn(file: string): Promise<Result<Map<string, FeatureSet>, OperatorFault>> {
+  const documents = await documentsIn(file);
+  if (!documents.ok) return documents;
+  const facts = factsSchema.safeParse(documents.value[0]);
+  if (facts.success) {
+    const { features } = facts.data;
+    return success(
+      featureSets({
+        flags: features.flags.value,
+        attributes: features.attributes.value,
+        instances: features.instances.value,
+      }),
+    );
+  }
+  const object = nodeFeatureSchema.safeParse(documents.value[0]);
+  if (!object.success) {
+    const { path, message } = firstFault(object.error);
+    return fault(
+      "failed",
+      `${file}: neither the output of node-shim facts --features all, nor a NodeFeature: ${path}: ${message}`,
+    );
+  }
+  const { flags = {}, attributes = {}, instances = {} } = object.data.spec.features;
+  const sets = new Map<string, FeatureSet>();
+  const add = (name: string, more: FeatureSet) => sets.set(name, { ...sets.get(name), ...more });
+  for (const [name, set] of Object.entries(flags)) add(name, { flags: new Set(Object.keys(set.elements)) });
+  for (const [name, set] of Object.entries(attributes))
+    add(name, { attributes: new Map(Object.entries(set.elements)) });
+  for (const [name, set] of Object.entries(instances))
+    add(name, { instances: set.elements.map(({ attributes: of }) => new Map(Object.entries(of))) });
+  return success(sets);
+}
+
+interface CheckedLine {
+  what: string;
+  result: string;
+}
+
+const CHECKED: readonly TableColumn<CheckedLine>[] = [
+  { head: "RULE", of: ({ what }) => what, rank: 0 },
+  { head: "RESULT", of: ({ result }) => result, rank: 0 },
+];
+
+interface ResultLine {
+  kind: string;
+  key: string;
+  value: string;
+}
+
+const RESULTS: readonly TableColumn<ResultLine>[] = [
+  { head: "KIND", of: ({ kind }) => kind, rank: 0 },
+  { head: "KEY", of: ({ key }) => key, rank: 0 },
+  { head: "VALUE", of: ({ value }) => value, rank: 1 },
+];
+
+/** Renders what the rules result in, then what failed or is refused. */
+function outcomeList(outcome: RulesOutcome): Shown {
+  const ofTexts = (kind: string, values: Readonly<Record<string, string>>) =>
+    Object.entries(values).map(([key, value]) => ({ kind, key, value }));
+  const lines: ResultLine[] = [
+    ...ofTexts("label", outcome.labels),
+    ...ofTexts("annotation", outcome.annotations),
+    ...ofTexts("resource", outcome.extendedResources),
+    ...outcome.taints.map(({ key, value = "", effect }) => ({
+      kind: "taint",
+      key,
+      value: `${value}:${effect}`,
+    })),
+    ...outcome.failed.map(({ rule, fault: value }) => ({ kind: "failed", key: rule, value })),
+    ...outcome.refused.map(({ what, fault: value }) => ({ kind: "refused", key: what, value })),
+  ];
+  return listOf(lines, () => RESULTS, {
+    nameOf: ({ key }) => key,
+    above: () => `${outcome.matched.length} rules match\n`,
+  });
+}

@@ -1,0 +1,115 @@
+// Checks a NodeFeatureRule (nfd.k8s-sigs.io/v1alpha1) before any machine's features are known: its fields, operators,
+// expressions and templates. A fault that NFD would find only on a machine with the feature is found here.
+import * as z from "zod/mini";
+import { firstFault } from "../protocol/schema.ts";
+import { failure, type Result, success } from "../result.ts";
+import { checkExpression, type FeatureTerm, RuleFault } from "./match.ts";
+import type { FeatureRule } from "./rules.ts";
+import { parseTemplate } from "./template.ts";
+
+export const RULE_LIMITS = {
+  /** The most characters of a file of rules. */
+  file: 1024 * 1024,
+  /** The most rules of one object. */
+  rules: 256,
+} as const;
+
+const texts = z.record(z.string(), z.string());
+const expression = z.strictObject({
+  op: z.optional(z.string()),
+  value: z.optional(z.array(z.string())),
+  type: z.optional(z.enum(["", "version"])),
+});
+const terms = z.array(
+  z.strictObject({
+    feature: z.string().check(z.regex(/^[^.]+\.[^.]+$/, "expected DOMAIN.FEATURE")),
+    matchExpressions: z.optional(z.record(z.string(), expression)),
+    matchName: z.optional(expression),
+  }),
+);
+const taint = z.strictObject({ key: z.string(), value: z.optional(z.string()), effect: z.string() });
+const rule = z.strictObject({
+  name: z.string().check(z.minLength(1)),
+  labels: z.optional(texts),
+  labelsTemplate: z.optional(z.string()),
+  annotations: z.optional(texts),
+  vars: z.optional(texts),
+  varsTemplate: z.optional(z.string()),
+  taints: z.optional(z.array(taint)),
+  extendedResources: z.optional(texts),
+  matchFeatures: z.optional(terms),
+  matchAny: z.optional(z.array(z.strictObject({ matchFeatures: terms }))),
+});
+
+const objectSchema = z.strictObject({
+  apiVersion: z.literal("nfd.k8s-sigs.io/v1alpha1"),
+  kind: z.literal("NodeFeatureRule"),
+  metadata: z.looseObject({ name: z.string().check(z.minLength(1)) }),
+  spec: z.strictObject({ rules: z.array(rule).check(z.maxLength(RULE_LIMITS.rules)) }),
+});
+
+export interface RuleObject {
+  name: string;
+  rules: FeatureRule[];
+}
+
+/** Checks one object. The error names the field: `/spec/rules/0/matchFeatures/0/feature: …`. */
+export function parseRuleObject(value: unknown): Result<RuleObject> {
+  const parsed = objectSchema.safeParse(withoutNulls(value));
+  if (!parsed.success) {
+    const { path, message } = firstFault(parsed.error);
+    return failure(`${path}: ${message}`);
+  }
+  const { metadata, spec } = parsed.data;
+  for (const [index, each] of spec.rules.entries()) {
+    const fault = ruleFault(each);
+    if (fault !== null) return failure(`/spec/rules/${index}${fault}`);
+  }
+  return success({ name: metadata.name, rules: spec.rules });
+}
+
+/** Leaves out fields that are null, as an empty field of YAML is: Go's decoder ignores such fields. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).filter(([, field]) => field !== null);
+  return Object.fromEntries(entries.map(([key, field]) => [key, withoutNulls(field)]));
+}
+
+/** Returns the place and the text of the first fault that the schema cannot see; null if there is none. */
+function ruleFault({
+  matchFeatures = [],
+  matchAny = [],
+  labelsTemplate,
+  varsTemplate,
+}: FeatureRule): string | null {
+  const checks: [place: string, check: () => unknown][] = [
+    ...termChecks("/matchFeatures", matchFeatures),
+    ...matchAny.flatMap(({ matchFeatures: of }, index) => termChecks(`/matchAny/${index}/matchFeatures`, of)),
+    ["/labelsTemplate", () => parseTemplate(labelsTemplate ?? "")],
+    ["/varsTemplate", () => parseTemplate(varsTemplate ?? "")],
+  ];
+  for (const [place, check] of checks) {
+    try {
+      check();
+    } catch (error) {
+      if (error instanceof RuleFault) return `${place}: ${error.message}`;
+      throw error;
+    }
+  }
+  return null;
+}
+
+const termChecks = (place: string, of: readonly FeatureTerm[]) =>
+  of.flatMap(({ matchExpressions = {}, matchName }, index) => [
+    ...Object.entries(matchExpressions).map(
+      ([name, each]) =>
+        [`${place}/${index}/matchExpressions/${name}`, () => checkExpression(each)] as [
+          string,
+          () => unknown,
+        ],
+    ),
+    ...(matchName
+      ? [[`${place}/${index}/matchName`, () => checkExpression(matchName)] as [string, () => unknown]]
+      : []),
+  ]);

@@ -1,0 +1,38 @@
+// Tests the limits of templates. test/vectors/featureRules.json has what templates result in.
+import { expect, it, test } from "vitest";
+import { RuleFault } from "../../../shared/features/match.ts";
+import { expand, TEMPLATE_BYTES } from "../../../shared/features/template.ts";
+
+const devices = (count: number) =>
+  new Map([
+    ["pci", new Map([["device", Array.from({ length: count }, () => new Map([["class", "0300"]]))]])],
+  ]);
+
+test.each<[situation: string, template: string, isValid: boolean]>([
+  ["a template as large as its limit", `a=${"x".repeat(TEMPLATE_BYTES - 2)}`, true],
+  ["a template larger than its limit", `a=${"x".repeat(TEMPLATE_BYTES - 1)}`, false],
+  ["a text as large as its limit", `a={{ range .pci.device }}${"x".repeat(255)}{{ end }}`, true],
+  ["a text larger than its limit", `a={{ range .pci.device }}${"x".repeat(256)}{{ end }}`, false],
+  ["32 nested parts", `a=${"{{ if true }}".repeat(31)}b${"{{ end }}".repeat(31)}`, true],
+  ["33 nested parts", `a=${"{{ if true }}".repeat(32)}b${"{{ end }}".repeat(32)}`, false],
+])("%s → valid: %s", (_, template, isValid) => {
+  const run = () => expand(template, devices(256)).size;
+  if (isValid) expect(run()).toBe(1);
+  else expect(run).toThrow(RuleFault);
+});
+
+it.each([
+  ["a={{ printf .x }}", "line 1 of the template: printf is not supported"],
+  ["a=1\n\n{{ $x }}", "line 3 of the template: $x is not supported"],
+  ["a={{ 1.5 }}", "line 1 of the template: 1.5 is not supported"],
+  ["a={{ range .a\n.b }}", "line 2 of the template: .b is an argument without a function"],
+  ["{{ with .a }}{{ end }}", "line 1 of the template: with is not supported"],
+])("%j → the line and the word", (template, message) => {
+  expect(() => expand(template, devices(1))).toThrow(message);
+});
+
+it("nested ranges over many elements → end at the text's limit", () => {
+  const nested = "{{ range .pci.device }}x{{ end }}";
+  const template = `a=${nested.repeat(400)}`;
+  expect(() => expand(template, devices(512))).toThrow(/the template's text has more than/);
+});
