@@ -110,6 +110,13 @@ describe("an operator asks", () => {
     );
   });
 
+  it("a question of the machine's owner reaches the machine with its parameters", async () => {
+    const { reached } = await askable("owner", disks, ["own:sales"]);
+    const question = { name: "own:sales", parameters: { till: "4" } };
+    expect(await linesOf(await ask("owner", question))).toContainEqual({ end: COMPLETE });
+    expect(reached.map(({ asked }) => asked.question)).toEqual([question]);
+  });
+
   it("the audit log has the question before the machine has it, without a searched text", async () => {
     let before: string[] = [];
     await askable("audited", async function* () {
@@ -200,6 +207,13 @@ describe("is refused, and never reaches the machine", () => {
     [
       "an unknown question",
       { name: "shell" },
+      ADMIN_SECRET,
+      400,
+      { reason: "invalid-body", pointer: "/name" },
+    ],
+    [
+      "a name that is no name of an owner's question",
+      { name: "own:../shell" },
       ADMIN_SECRET,
       400,
       { reason: "invalid-body", pointer: "/name" },
