@@ -1,5 +1,5 @@
-// Serves GET /readyz with the state, age and remedy of each check, GET /metrics, and GET /v1/usage. Only /readyz wakes a
-// node object.
+// Serves GET /readyz with the state, age and remedy of each check, GET /metrics, and GET /v1/usage. Only /readyz and a
+// request for one machine's usage wake a node object.
 import type { Context, MiddlewareHandler } from "hono";
 import { Hono } from "hono/tiny";
 import { type CheckResult, failed, warning } from "../../shared/deployment/check-result.ts";
@@ -255,11 +255,22 @@ serve(
 );
 
 serve(healthRoutes, "GET /v1/usage", async (c, { query: { name } }) => {
+  if (name !== undefined) return c.json((await usageOf(c, name)) satisfies UsageAnswer);
   const { answers, isComplete } = await askGateways(c.env, async (gateway) => gateway.usage());
-  const asked = answers.flat().filter((machine) => name === undefined || machine.name === name);
-  const machines = await matchingRows(c, asked);
-  return c.json({ machines, isComplete } satisfies UsageAnswer);
+  return c.json({ machines: await matchingRows(c, answers.flat()), isComplete } satisfies UsageAnswer);
 });
+
+/** Asks the gateway of one machine only. A machine that does not match the operator's selector looks like an unknown one. */
+async function usageOf(c: Context<App>, name: string): Promise<UsageAnswer> {
+  const [own] = await matchingRows(c, [{ name }]);
+  const found = await answerIn(SOURCES_WITHIN_MS, async () => {
+    if (!own || !(await registry(c.env).knows(name))) return [];
+    const { gateway: number } = await c.env.NODES.getByName(name).whereToAsk();
+    return number === null ? [] : gateway(c.env, number).usage();
+  });
+  const machines = (found ?? []).filter((machine) => machine.name === name);
+  return { machines, isComplete: found !== null };
+}
 
 /** Returns the samples of all sources. A source that does not answer is reported as down. */
 async function measured({ env }: Context<App>): Promise<Measured[]> {

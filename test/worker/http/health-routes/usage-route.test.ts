@@ -24,14 +24,16 @@ async function ask(more: object = {}, secret = VIEW_SECRET, query = "") {
   return { status: response.status, body: await response.json() };
 }
 
+/** The second gateway does not answer. */
+const second = {
+  getByName: (number: string) =>
+    number === "2"
+      ? { usage: () => Promise.reject(new Error("an earlier Worker")) }
+      : GATEWAYS.getByName(number),
+};
+
 describe("the answer", () => {
   const NODES = { getByName: () => expect.fail("woken"), get: () => expect.fail("woken") };
-  const second = {
-    getByName: (number: string) =>
-      number === "2"
-        ? { usage: () => Promise.reject(new Error("an earlier Worker")) }
-        : GATEWAYS.getByName(number),
-  };
   test.each<[situation: string, more: object, body: object]>([
     [
       "all gateways' machines; no machine's object wakes",
@@ -45,10 +47,37 @@ describe("the answer", () => {
   });
 });
 
-it("?name= → only that machine", async () => {
-  expect((await ask({}, VIEW_SECRET, "?name=edge-2")).body).toEqual({
-    machines: [edge("2")],
-    isComplete: true,
+describe("?name=edge-2", () => {
+  const knows = (isKnown: boolean) => ({ getByName: () => ({ knows: () => Promise.resolve(isKnown) }) });
+  const at = (gateway: number | null) => ({
+    getByName: () => ({ whereToAsk: () => Promise.resolve({ gateway }) }),
+  });
+  const only = {
+    getByName: (number: string) => ({
+      usage: () =>
+        number === "2" ? Promise.resolve([edge("1"), edge("2")]) : expect.fail("another gateway was asked"),
+    }),
+  };
+  const unwoken = { getByName: () => expect.fail("woken") };
+  test.each<[situation: string, more: object, body: object]>([
+    [
+      "its gateway alone is asked",
+      { REGISTRY: knows(true), NODES: at(2), GATEWAYS: only },
+      { machines: [edge("2")], isComplete: true },
+    ],
+    ["it has no socket", { REGISTRY: knows(true), NODES: at(null) }, { machines: [], isComplete: true }],
+    [
+      "no machine has the name",
+      { REGISTRY: knows(false), NODES: unwoken },
+      { machines: [], isComplete: true },
+    ],
+    [
+      "its gateway does not answer",
+      { REGISTRY: knows(true), NODES: at(2), GATEWAYS: second },
+      { machines: [], isComplete: false },
+    ],
+  ])("%s", async (_, more, body) => {
+    expect(await ask(more, VIEW_SECRET, "?name=edge-2")).toEqual({ status: 200, body });
   });
 });
 
