@@ -108,6 +108,7 @@ function variablesOf(settings: WorkerSettings): Record<string, string> {
     ACCESS_TEAM: "",
     ACCESS_AUD: "",
     ACCESS_ADMINS: "",
+    ACCESS_OPERATORS: "",
     // The user of this cluster also configures the machine, so the machine may report each second.
     MACHINE_REQUESTS: "1000",
     SHARED_LIMITS_FACTOR: "1000",

@@ -1,4 +1,5 @@
 // Checks the Worker's variables. Each variable that can be invalid has a line in VARIABLES.
+import { parseAccessOperators } from "../protocol/access-operators.ts";
 import { NAME_LIMITS, TOKEN_LIMITS } from "../protocol/limits.ts";
 import { roleFault } from "../kubernetes/roles.ts";
 import { dnsSubdomainErrors, labelKeyErrors } from "../kubernetes/validation.ts";
@@ -78,16 +79,27 @@ export const VARIABLES = {
     isEmpty(audience) && !isEmpty(textOf(configured, "ACCESS_TEAM"))
       ? failed("it is empty, although ACCESS_TEAM is set: no operator can sign in through Access", AUD_CURE)
       : null,
-  ACCESS_ADMINS: (admins, configured) =>
-    !isEmpty(admins) && isEmpty(textOf(configured, "ACCESS_TEAM"))
-      ? warning(
-          "it names people, although ACCESS_TEAM is empty: no person can sign in through Access",
-          AUD_CURE,
-        )
-      : null,
+  ACCESS_ADMINS: checkAccessPeople,
+  ACCESS_OPERATORS: (operators, configured) => {
+    const parsed = parseAccessOperators(operators);
+    return parsed.ok
+      ? checkAccessPeople(operators, configured)
+      : failed(`${parsed.error}: of Access, only ACCESS_ADMINS can sign in`, OPERATORS_CURE);
+  },
 } as const satisfies Record<string, Check>;
 
-const AUD_CURE = "set ACCESS_TEAM and ACCESS_AUD, or empty all three";
+const AUD_CURE =
+  "set ACCESS_TEAM and ACCESS_AUD, or empty all of ACCESS_TEAM, ACCESS_AUD, ACCESS_ADMINS, ACCESS_OPERATORS";
+const OPERATORS_CURE = 'set it to entries, separated by semicolons: "ann@example.com operator site=berlin"';
+
+function checkAccessPeople(people: string, configured: Configured): DeploymentFault | null {
+  return !isEmpty(people) && isEmpty(textOf(configured, "ACCESS_TEAM"))
+    ? warning(
+        "it names people, although ACCESS_TEAM is empty: no person can sign in through Access",
+        AUD_CURE,
+      )
+    : null;
+}
 
 function checkDeployment(deployment: string): DeploymentFault | null {
   const isLabelValue = deployment.length <= NAME_LIMITS.labelValueLength;

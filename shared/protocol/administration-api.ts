@@ -14,7 +14,7 @@ export const OPERATOR_ROLES = ["view", "operator", "admin", "metrics"] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
 /** The roles in increasing order: each role may do all that the roles before it may. */
-const INCREASING = ["view", "operator", "admin"] as const;
+export const INCREASING = ["view", "operator", "admin"] as const;
 /** A role that may read, and sign in from a browser. */
 export type ReadingRole = (typeof INCREASING)[number];
 

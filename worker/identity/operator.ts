@@ -8,6 +8,7 @@ import {
   jwtVerify,
   type JWTVerifyGetKey,
 } from "jose";
+import { accessRights } from "../../shared/protocol/access-operators.ts";
 import { entriesOf } from "../../shared/deployment/check-result.ts";
 import { isSha256 } from "../../shared/deployment/secrets.ts";
 import type { LabelRequirement } from "../../shared/kubernetes/label-selector.ts";
@@ -96,7 +97,10 @@ export async function operatorOf(
   if (isCrossSite(request, env)) return failure({ reason: "another site" });
   const who = await accessIdentity(assertion, env, accessKeysOf);
   if (!who.ok) return failure({ reason: "assertion refused", error: who.error });
-  return success({ who: who.value, role: isAdmin(who.value, env.ACCESS_ADMINS) ? "admin" : "view" });
+  const rights = accessRights(who.value, env.ACCESS_ADMINS ?? "", env.ACCESS_OPERATORS ?? "");
+  return rights
+    ? success({ who: who.value, ...rights })
+    : failure({ reason: "assertion refused", error: "ACCESS_OPERATORS is invalid" });
 }
 
 /** Reports which kinds of operators' credentials are configured, apart from the operators in the registry. */
@@ -129,16 +133,6 @@ async function isSecret(secret: string, configuredSha256: string | undefined): P
 /** Reports whether this is the secret for GET /metrics. */
 export function isScrapeSecret(secret: string | null, env: Environment): Promise<boolean> {
   return secret === null ? Promise.resolve(false) : isSecret(secret, env.METRICS_SECRET_SHA256);
-}
-
-/**
- * Reports whether `who` is among the admins. The case of ASCII letters does not matter in mail addresses. Other
- * identities, and other letters, must be equal.
- */
-function isAdmin(who: string, admins = ""): boolean {
-  const folded = (name: string) =>
-    name.includes("@") ? name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()) : name;
-  return admins.split(/\s+/).map(folded).includes(folded(who));
 }
 
 /** Reports whether the browser's headers name another site as the sender. Other programs send no such headers. */

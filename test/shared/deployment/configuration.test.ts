@@ -35,6 +35,7 @@ const WELL = {
   ACCESS_TEAM: "",
   ACCESS_AUD: "",
   ACCESS_ADMINS: "",
+  ACCESS_OPERATORS: "",
   KID_MAC_KEYS: `1:${KEY}`,
   ADMIN_SECRET_SHA256: HASH,
   KUBE_TOKEN: "a.b.c",
@@ -201,6 +202,25 @@ describe("machines are served with", () => {
     ["a team's domain", { ...ACCESS, ACCESS_TEAM: "team.cloudflareaccess.com" }, ["failed ACCESS_TEAM"]],
     ["admins without a team", { ACCESS_ADMINS: "alice@example.com" }, ["warning ACCESS_ADMINS"]],
     ["all of Access", ACCESS, []],
+    ["operators of Access", { ...ACCESS, ACCESS_OPERATORS: "a@b.c operator; *\tview site in (a, b);" }, []],
+    ["operators without a team", { ACCESS_OPERATORS: "a@b.c view" }, ["warning ACCESS_OPERATORS"]],
+    ["an operator without a role", { ...ACCESS, ACCESS_OPERATORS: "a@b.c" }, ["failed ACCESS_OPERATORS"]],
+    ["an operator with a comma", { ...ACCESS, ACCESS_OPERATORS: "a@b.c, view" }, ["failed ACCESS_OPERATORS"]],
+    [
+      "an operator with no such role",
+      { ...ACCESS, ACCESS_OPERATORS: "a@b.c metrics" },
+      ["failed ACCESS_OPERATORS"],
+    ],
+    [
+      "an operator twice",
+      { ...ACCESS, ACCESS_OPERATORS: "a@b.c view; A@b.c admin" },
+      ["failed ACCESS_OPERATORS"],
+    ],
+    [
+      "a selector with what machines report",
+      { ...ACCESS, ACCESS_OPERATORS: "a@b.c view kubernetes.io/arch=arm" },
+      ["failed ACCESS_OPERATORS"],
+    ],
   ])("%s", (_, more, faulty) => {
     expect(faults(more)).toEqual({ faults: faulty, stopsMachines: false });
   });

@@ -115,6 +115,34 @@ describe("Cloudflare Access", () => {
     expect(fetched).toEqual([`https://${TEAM}.cloudflareaccess.com/cdn-cgi/access/certs`]);
   });
 
+  const SELECTED = "bob@example.com operator site=berlin; alice@example.com view; * view site=oslo";
+  it.each<[string, string, string, object | null]>([
+    [
+      "an entry → its role and machines",
+      SELECTED,
+      "Bob@example.com",
+      { role: "operator", selectorText: "site=berlin" },
+    ],
+    ["an entry and ACCESS_ADMINS → the entry", SELECTED, "alice@example.com", { role: "view" }],
+    ["ACCESS_ADMINS alone → admin", SELECTED, "mark@example.com", { role: "admin" }],
+    ["the entry for all others", SELECTED, "eve@example.com", { role: "view", selectorText: "site=oslo" }],
+    ["no entry", "bob@example.com operator", "eve@example.com", { role: "view" }],
+    ["an invalid entry → refused", "bob@example.com operatr site=berlin", "bob@example.com", null],
+    ["another's invalid entry → refused", "bob@example.com operatr", "eve@example.com", null],
+    [
+      "an invalid entry, but among ACCESS_ADMINS",
+      "bob@example.com operatr",
+      "mark@example.com",
+      { role: "admin" },
+    ],
+  ])("%s", async (_, ACCESS_OPERATORS, email, rights) => {
+    const found = await asked(from(await assertion(claims({ email }))), freshIsolate(), { ACCESS_OPERATORS });
+    if (rights === null)
+      return expect(found).toMatchObject({ ok: false, error: { reason: "assertion refused" } });
+    expect(found.ok && { ...found.value, selector: undefined }).toEqual({ who: email, ...rights });
+    return expect(found.ok && Boolean(found.value.selector)).toBe("selectorText" in rights);
+  });
+
   it.each([
     ["by one isolate → the team's keys are fetched once", [freshIsolate()].flatMap((one) => [one, one]), 1],
     ["by two isolates → by each of them", [freshIsolate(), freshIsolate()], 2],
