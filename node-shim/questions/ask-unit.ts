@@ -68,14 +68,15 @@ async function* inTime(socket: Duplex, ms: number): AsyncGenerator<Buffer> {
 }
 
 /**
- * Reports whether the shim's service has connected, and not an administrator's command. A process of the service cannot leave
- * its cgroup, which is read-only for it. An unknown process counts as the shim.
+ * Reports whether the shim's service has connected, and not an administrator's command. The service's sandbox cannot write
+ * cgroups, though root can ask systemd for a process outside of it. An unknown process counts as the shim.
  */
 export function isShim(
   instance: string, // of rollcall-ask@.service: its last numbers are the process and the user that have connected
   cgroupsOf: (pid: string) => string = (pid) => readFileSync(`/proc/${pid}/cgroup`, "utf8"),
 ): boolean {
-  const pid = /-(\d+)-\d+$/.exec(instance)?.[1];
+  // A newer systemd writes the number of a pidfd behind that of its process: 4711_815.
+  const pid = /-(\d+)(?:_\d+)?-\d+$/.exec(instance)?.[1];
   try {
     return pid === undefined || cgroupsOf(pid).includes(`/${UNIT_NAME}`);
   } catch {

@@ -97,6 +97,7 @@ test.each<[asker: string, instance: string, cgroups: string | null, isShim: bool
   ["on cgroup v1", "3-7-0", "2:pids:/\n1:name=systemd:/system.slice/rollcall-node-shim.service\n", true],
   ["a newer systemd", "3-4711-7-0", "0::/system.slice/rollcall-node-shim.service\n", true],
   ["a shell of root", "3-7-0", "0::/user.slice/user-0.slice/session-1.scope\n", false],
+  ["the same, with a pidfd", "3-4711-7_815-0", "0::/user.slice/user-0.slice/session-1.scope\n", false],
   ["a process that has ended", "3-7-0", null, true],
   ["unknown to systemd", "3-unknown", "0::/user.slice\n", true],
   ["a unit without the instance", "true", "0::/user.slice\n", true],
