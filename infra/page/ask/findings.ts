@@ -14,17 +14,23 @@ export type FindingTodo =
 
 export interface Diagnosis {
   findings: DiagnosisFinding[];
-  /** The lines about checks that found nothing, or could not be made. */
+  /** The lines about checks that found nothing or could not be made, and that there are further lines. */
   others: string[];
 }
 
+/** The most lines and characters that become elements. A machine has fewer; another program may have its key. */
+const MOST_LINES = 500;
+const MOST_LENGTH = 64 * 1024;
+
 const FINDING = /^(fail|warn) {2}(\S(?:.*?\S)?) {2,}(.*)$/;
+const CUT = "… The answer has more lines than a diagnosis. Download has them.";
 const TODO = /^ +→ (.*)$/;
 
 export function diagnosisIn(text: string): Diagnosis {
   const findings: DiagnosisFinding[] = [];
   const others: string[] = [];
-  for (const line of text.split("\n")) {
+  const lines = text.slice(0, MOST_LENGTH).split("\n");
+  for (const line of lines.slice(0, MOST_LINES)) {
     const [, level, check = "", message = ""] = FINDING.exec(line) ?? [];
     const todo = TODO.exec(line)?.[1];
     const last = findings.at(-1);
@@ -32,6 +38,7 @@ export function diagnosisIn(text: string): Diagnosis {
     else if (todo !== undefined && last?.todo === null) last.todo = todoOf(todo);
     else if (line !== "") others.push(line);
   }
+  if (text.length > MOST_LENGTH || lines.length > MOST_LINES) others.push(CUT);
   return { findings, others };
 }
 

@@ -45,3 +45,13 @@ it.each([
   const [finding] = diagnosisIn(`fail  unit  x\n      → ${todo}\n`).findings;
   expect(finding?.todo).toEqual({ kind: "text", text: todo });
 });
+
+it.each([
+  ["half a million lines", "fail  unit  x\n".repeat(500_000), 500],
+  ["a line of 4 MiB", `fail  unit  ${"x".repeat(4 * 1024 * 1024)}`, 1],
+])("%s of a machine that means harm → the first ones, and that there are more", (_, text, count) => {
+  const { findings, others } = diagnosisIn(text);
+  expect(findings).toHaveLength(count);
+  expect(findings.map(({ message }) => message).join("").length).toBeLessThanOrEqual(64 * 1024);
+  expect(others).toEqual([expect.stringContaining("Download")]);
+});
