@@ -9,6 +9,8 @@ import { ProblemConditions } from "./problem-state.ts";
 /** Milliseconds between two reads of a log, and before a log that cannot be read is tried again. */
 const EVERY_MS = 1000;
 const RETRY_MS = 30_000;
+/** Milliseconds of work between two pauses: a user who floods a log must not hold up the shim's reports. */
+const WORK_MS = 100;
 
 export function logMonitor(config: LogMonitorConfig, options: MonitorOptions): Monitor {
   const { nowMs, wallMs, uptimeMs, pause, warn, record } = options;
@@ -23,22 +25,23 @@ export function logMonitor(config: LogMonitorConfig, options: MonitorOptions): M
   const { read, lineOf, asWritten } = source.value;
   const expressions = [...config.rules.map(({ expression }) => expression), ...healing];
   const match = lineMatcher({ bufferSize: config.bufferSize, expressions, lineOf, asWritten });
-  /** The time of the last line that was taken, and of the last one that an earlier process has taken. */
+  /** The time of the last line that was taken, and of the last one before this read of the log began. */
   let throughMs = 0;
   let storedMs = 0;
   let fault: { text: string; sinceMs: number } | null = null;
 
-  /** Takes a match, unless it was taken before this process started. */
+  /** Takes a match, unless an earlier read took it. */
   function notice(found: Found): void {
     if (found.atMs <= storedMs) return;
-    throughMs = Math.max(throughMs, found.atMs);
+    // A line may have a time of the future, which must not hide the lines after it.
+    throughMs = Math.max(throughMs, Math.min(found.atMs, wallMs()));
     take(found);
   }
 
   async function readOnce(signal: AbortSignal, changed: () => void): Promise<void> {
     for await (const lines of read(signal)) {
       fault = null;
-      for (const line of lines) match(line).forEach(notice);
+      await inPortions(lines, (line) => match(line).forEach(notice), { ...options, changed, signal });
       conditions.expire();
       changed();
     }
@@ -54,6 +57,8 @@ export function logMonitor(config: LogMonitorConfig, options: MonitorOptions): M
           const text = faultOf(error);
           if (fault?.text !== text) warn(text);
           fault = { text, sinceMs: fault?.sinceMs ?? nowMs() };
+          // The next read may begin with lines that were taken.
+          storedMs = Math.min(throughMs, wallMs());
           changed();
           await pause(RETRY_MS, signal);
         }
@@ -69,9 +74,32 @@ export function logMonitor(config: LogMonitorConfig, options: MonitorOptions): M
     stored: () => ({ conditions: conditions.stored(), throughMs }),
     restore(stored) {
       conditions.restore(stored.conditions);
-      throughMs = storedMs = stored.throughMs;
+      // A clock that was ahead has been set back since.
+      throughMs = storedMs = Math.min(stored.throughMs, wallMs());
     },
   };
+}
+
+interface Portions extends Pick<MonitorOptions, "nowMs" | "pause"> {
+  signal: AbortSignal;
+  changed: () => void;
+}
+
+/** Calls `take` with each line. Pauses after each WORK_MS. */
+async function inPortions(
+  lines: readonly string[],
+  take: (line: string) => void,
+  { nowMs, pause, signal, changed }: Portions,
+): Promise<void> {
+  let restMs = nowMs() + WORK_MS;
+  for (const line of lines) {
+    take(line);
+    if (nowMs() < restMs) continue;
+    changed();
+    await pause(EVERY_MS, signal);
+    if (signal.aborted) return;
+    restMs = nowMs() + WORK_MS;
+  }
 }
 
 /** Returns a function that takes a match: of a rule, or of the healthy pattern of a condition. */

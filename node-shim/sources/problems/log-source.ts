@@ -45,7 +45,9 @@ export function logSource(config: LogMonitorConfig, options: SourceOptions): Res
   const { logPath } = config;
   // journalctl reads all journals by default, also those of a machine that keeps none on its disk.
   const folder = logPath === "" || logPath === "/var/log/journal" ? [] : [`--directory=${logPath}`];
-  return success(journalSource([...folder, `SYSLOG_IDENTIFIER=${source}`], options));
+  // Each user can write lines with any identifier, but none that come from the kernel.
+  const isKernel = source === "kernel" ? ["_TRANSPORT=kernel"] : [];
+  return success(journalSource([...folder, `SYSLOG_IDENTIFIER=${source}`, ...isKernel], options));
 }
 
 /** Reads /dev/kmsg; the kernel's part of the journal if the device is out of reach, as in the service's sandbox. */
@@ -202,6 +204,7 @@ async function* readFileLines(
     // The first line may be a part of one.
     let isPart = place.position > 0;
     let missing = 0;
+    let isReplaced = false;
     while (!signal.aborted) {
       const { lines, isAtEnd } = await readOn(place);
       if (isPart && lines.length > 0) {
@@ -214,6 +217,12 @@ async function* readFileLines(
       missing = now === null ? missing + 1 : 0;
       if (missing > MISSING_TURNS) throw new Error(`${path} is missing`);
       if (!now || (now.ino === place.inode && now.size >= place.position)) continue;
+      // Programs may have written to the replaced file since it was read.
+      if (now.ino !== place.inode && !isReplaced) {
+        isReplaced = true;
+        continue;
+      }
+      isReplaced = false;
       const next = await openedAt(path, () => 0);
       await place.file.close();
       place = next;

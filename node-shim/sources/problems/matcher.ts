@@ -6,6 +6,8 @@ import type { Expression } from "../../../shared/go/regexp.ts";
 const LINE_LENGTH = 4096;
 /** The most raw lines that wait, for each line of the buffer: other programs' lines may be between those of one. */
 const WAITING = 100;
+/** The most characters of these raw lines, since other users may write long ones. */
+const WAITING_LENGTH = 256 * 1024;
 
 export interface LogLine {
   /** Milliseconds since 1970. */
@@ -49,8 +51,17 @@ export function lineMatcher(options: MatcherOptions): (raw: string) => readonly 
   const quick = quickSearch(rules, options);
   const buffer: LogLine[] = [];
   let waiting: string[] = [];
+  let waitingLength = 0;
   let count = 0;
 
+  const wait = (raw: string) => {
+    waiting.push(raw);
+    waitingLength += raw.length;
+    const isFull = waitingLength > WAITING_LENGTH || waiting.length >= 2 * WAITING * bufferSize;
+    if (!isFull) return;
+    waiting = waiting.slice(-Math.min(WAITING * bufferSize, Math.floor(waiting.length / 2)));
+    waitingLength = waiting.reduce((sum, { length }) => sum + length, 0);
+  };
   const push = (line: LogLine) => {
     count++;
     buffer.push({ ...line, message: line.message.slice(0, LINE_LENGTH) });
@@ -60,8 +71,7 @@ export function lineMatcher(options: MatcherOptions): (raw: string) => readonly 
   return (raw) => {
     const isActive = rules.some(({ seen }) => count + 1 - seen < bufferSize);
     if (quick !== null && !isActive && !quick.test(raw)) {
-      waiting.push(raw);
-      if (waiting.length >= 2 * WAITING * bufferSize) waiting = waiting.slice(-WAITING * bufferSize);
+      wait(raw);
       return NONE;
     }
     const line = lineOf(raw);
@@ -70,7 +80,7 @@ export function lineMatcher(options: MatcherOptions): (raw: string) => readonly 
       const earlier = lineOf(each);
       if (earlier !== null) push(earlier);
     }
-    waiting = [];
+    [waiting, waitingLength] = [[], 0];
     push(line);
     return matches(rules, buffer, bufferSize, count);
   };

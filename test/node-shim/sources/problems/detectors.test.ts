@@ -53,6 +53,7 @@ let close = () => {};
 function started(
   text: string = JSON.stringify({ ...FILE, logPath: log }),
   store: ProblemStore | null = null,
+  stepMs = 0, // by how much the clock moves with each reading
 ) {
   writeFileSync(monitor, text, { mode: 0o600 });
   let clockMs = 0;
@@ -62,7 +63,7 @@ function started(
   const warnings: string[] = [];
   const detectors = problemDetectors({
     paths: [monitor],
-    nowMs: () => clockMs,
+    nowMs: () => (clockMs += stepMs),
     wallMs: () => Date.UTC(2026, 0, 2, 12),
     uptimeMs: () => 3_600_000,
     run: () => {
@@ -140,6 +141,42 @@ describe("a monitor", () => {
     await after.turn();
     expect(after.conditions()).toEqual(before.conditions());
     expect(after.events()).toEqual([]);
+  });
+
+  it("a line of the future, then a restart → the lines after it count", async () => {
+    let kept: Parameters<ProblemStore["write"]>[0] = {};
+    const store: ProblemStore = {
+      read: () => new Map(Object.entries(kept)),
+      write: (monitors) => (kept = monitors),
+    };
+    writeFileSync(log, "2099-01-02T11:59:00Z host kernel: Remounting filesystem read-only\n");
+    await started(undefined, store).turn();
+    close();
+    const after = started(undefined, store);
+    writeFileSync(log, "2026-01-02T12:00:01Z host kernel: Killed process 7 (x)\n");
+    await after.turn();
+    expect(after.events()).toEqual(["OOMKilling: Killed process 7 (x)"]);
+  });
+
+  it("a log that is back after a fault → no line counts twice", async () => {
+    const { turn, write, events, pass } = started();
+    write("Killed process 7 (x)");
+    await turn();
+    rmSync(log);
+    for (let turns = 0; turns < 7; turns++) await turn();
+    write("Killed process 7 (x)");
+    await turn();
+    pass(60_000);
+    expect(events()).toEqual(["OOMKilling: Killed process 7 (x)"]);
+  });
+
+  it("a flood that costs much time → a part of its lines each turn", async () => {
+    const { turn, write, events, pass } = started(undefined, null, 20);
+    write(...Array.from({ length: 20 }, () => "Killed process 7 (x)"));
+    await turn();
+    pass(60_000);
+    const [, counted] = events();
+    expect(counted).toMatch(/^OOMKilling: [1-5] more/);
   });
 
   it("whose log cannot be read → a fault, and the conditions' age grows until it can", async () => {

@@ -75,6 +75,16 @@ describe("a file", () => {
     expect([await next(), await next()]).toContainEqual(["a"]);
   });
 
+  it("is replaced after lines that were not read → no line is lost", async () => {
+    writeFileSync(path, "");
+    const next = reading(fileOf(path));
+    await next();
+    appendFileSync(path, "last\n");
+    renameSync(path, `${path}.1`);
+    writeFileSync(path, "new\n");
+    expect([...(await next())!, ...(await next())!]).toEqual(["last", "new"]);
+  });
+
   it("is missing for longer than a rotation takes → a fault", async () => {
     writeFileSync(path, "");
     const next = reading(fileOf(path));
@@ -149,6 +159,21 @@ describe("the journal", () => {
     expect(source.value.lineOf(entry([1, 2]))).toBeNull();
     expect(source.value.lineOf("{")).toBeNull();
     expect(source.value.asWritten('say "x"')).toBe(String.raw`say \"x\"`);
+  });
+
+  it("of the kernel → none of the lines that other programs write in its name", async () => {
+    let matches: readonly string[] = [];
+    const next = reading(
+      { plugin: "journald", pluginConfig: { source: "kernel" } },
+      {
+        async *run(_program, args) {
+          matches = args.slice(-2);
+          yield "";
+        },
+      },
+    );
+    await next();
+    expect(matches).toEqual(["SYSLOG_IDENTIFIER=kernel", "_TRANSPORT=kernel"]);
   });
 
   it("without a program's name → refused", () => {

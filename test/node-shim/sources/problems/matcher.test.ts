@@ -52,3 +52,21 @@ it("lines without a required text → are parsed only once one has it", () => {
   match("bad");
   expect(parsed).toEqual(["bad", "a", "b"]);
 });
+
+it("long lines without a required text → few of them wait", () => {
+  const compiled = compileExpression("bad\\z");
+  if (!compiled.ok) throw new Error(compiled.error);
+  let parsed = 0;
+  const match = lineMatcher({
+    bufferSize: 10,
+    expressions: [compiled.value],
+    lineOf(message) {
+      parsed += message.length;
+      return { atMs: 0, message };
+    },
+    asWritten: (text) => text,
+  });
+  for (let line = 0; line < 100; line++) match("x".repeat(60_000));
+  match("bad");
+  expect(parsed).toBeLessThan(300_000);
+});
