@@ -20,8 +20,8 @@ export class MissingUsages {
   readonly #in: GatewayParts;
   readonly #endings: Endings;
   readonly #export: UsageExport;
-  /** The time at which each machine booted, in milliseconds since 1970. */
-  readonly #bootMs = new Map<string, number>();
+  /** The time at which each machine booted, and that of its last sample, in milliseconds since 1970. */
+  readonly #times = new Map<string, { bootMs: number; lastMs: number }>();
   #asking: TokenBucket | undefined;
   #gateways: { count: Promise<number | null>; atMs: number } = {
     count: Promise.resolve(null),
@@ -36,16 +36,21 @@ export class MissingUsages {
 
   /**
    * Returns the time of a sample that has just arrived. The times of a machine's samples follow from its uptime, since its
-   * clock may be wrong. A sample that arrives twice therefore has one time, and the receiver has it once.
+   * clock may be wrong. A sample that arrives twice therefore has one time, and the receiver has it once. Returns null for
+   * a time that is not after the machine's last one: Prometheus would refuse the samples of all machines of the request.
    */
-  timeOf(machine: string, { uptimeSeconds }: Usage): number {
+  timeOf(machine: string, { uptimeSeconds }: Usage): number | null {
     const nowMs = this.#in.nowMs();
-    if (uptimeSeconds === null) return nowMs;
-    const bootMs = nowMs - 1000 * uptimeSeconds;
-    const isAsKnown = Math.abs(bootMs - (this.#bootMs.get(machine) ?? Infinity)) <= BOOT_WITHIN_MS;
-    if (this.#bootMs.size > 2 * GATEWAY_LIMITS.size[1]) this.#bootMs.clear();
-    if (!isAsKnown) this.#bootMs.set(machine, bootMs);
-    return (this.#bootMs.get(machine) ?? bootMs) + 1000 * uptimeSeconds;
+    const known = this.#times.get(machine);
+    const sinceBootMs = 1000 * (uptimeSeconds ?? NaN);
+    const expectedMs = (known?.bootMs ?? NaN) + sinceBootMs;
+    // An impossible uptime is so great that adding it loses hours: only a sum near the present is used.
+    const isAsKnown = Math.abs(expectedMs - nowMs) <= BOOT_WITHIN_MS;
+    const atMs = isAsKnown ? expectedMs : nowMs;
+    if (known && atMs <= known.lastMs) return null;
+    if (this.#times.size > 2 * GATEWAY_LIMITS.size[1]) this.#times.clear();
+    this.#times.set(machine, { bootMs: isAsKnown ? known!.bootMs : nowMs - sinceBootMs, lastMs: atMs });
+    return atMs;
   }
 
   /** Asks a machine for the samples that it offers, if there is room. Otherwise its next usage frame offers them again. */
@@ -109,7 +114,7 @@ export class MissingUsages {
       const uptimeSeconds = usage.uptimeSeconds ?? Infinity;
       const agoSeconds = (seen.last.uptimeSeconds ?? 0) - uptimeSeconds;
       const isPossible = agoSeconds > 0 && agoSeconds <= USAGE_LIMITS.keptSeconds;
-      const atMs = (this.#bootMs.get(machine) ?? 0) + 1000 * uptimeSeconds;
+      const atMs = (this.#times.get(machine)?.bootMs ?? 0) + 1000 * uptimeSeconds;
       return isPossible ? [{ machine, atMs, usage, isLate: true }] : [];
     });
     this.#in.counters.usage("expired", missing.lost + missing.samples.length - samples.length);

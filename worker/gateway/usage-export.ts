@@ -7,8 +7,8 @@ import type { GatewayParts } from "./endings.ts";
 import type { LabelsOf, UsageReceiver } from "./usage-receiver.ts";
 
 export const EXPORT_LIMITS = {
-  /** The most samples in one request. */
-  samplesOfRequest: 250,
+  /** The most samples in one request. With labels that is half a MiB, since many proxies refuse more than 1 MiB. */
+  samplesOfRequest: 100,
   /** The most samples that wait for the receiver. Further samples replace the oldest. */
   waiting: 2000,
   /** Seconds until the gateway gives a request up. */
@@ -67,10 +67,16 @@ export class UsageExport {
   /** Sends some samples. Returns false if the receiver took and refused none of them, so that they wait. */
   async #sendSome(receiver: UsageReceiver): Promise<boolean> {
     const { counters, timer, log } = this.#in;
-    // A machine's first sample waits for its labels: with other labels it would be of another series.
-    if (!(await this.#readLabels(receiver))) return false;
     const samples = this.#next();
     this.#waiting = this.#waiting.filter((each) => !samples.includes(each));
+    const wait = () => {
+      this.add(...samples, ...this.#waiting.splice(0));
+    };
+    // A machine's first sample waits for its labels: with other labels it would be of another series.
+    if (!(await this.#readLabels(receiver, samples))) {
+      wait();
+      return false;
+    }
     const body = JSON.stringify(otlpOf(samples, this.#labels, receiver.deployment));
     const ask = async (signal: AbortSignal) => {
       const { status, body: answer } = await receiver.post(body, signal);
@@ -84,14 +90,14 @@ export class UsageExport {
     this.#isFailing = isFailing;
     const isOver = isTaken || REFUSED_FOR_GOOD.has(status);
     if (isOver) counters.usage(isTaken ? "sent" : "refused", samples.length);
-    else this.add(...samples, ...this.#waiting.splice(0));
+    else wait();
     return isOver;
   }
 
   /** Reads labels: every ten minutes those of all machines, else of new ones. Returns false if new ones stay unknown. */
-  async #readLabels({ labels }: UsageReceiver): Promise<boolean> {
+  async #readLabels({ labels }: UsageReceiver, samples: readonly UsageSample[]): Promise<boolean> {
     const { members, nowMs, timer } = this.#in;
-    const unknown = this.#next().filter(({ machine }) => !Object.hasOwn(this.#labels, machine));
+    const unknown = samples.filter(({ machine }) => !Object.hasOwn(this.#labels, machine));
     const isOld = nowMs() - this.#labelsMs >= 1000 * EXPORT_LIMITS.labelsSeconds;
     if (!labels || (!isOld && unknown.length === 0)) return true;
     const names = [...(isOld ? members.names() : []), ...unknown.map(({ machine }) => machine)];
@@ -103,10 +109,15 @@ export class UsageExport {
     return true;
   }
 
-  /** Returns the samples of the next request. A receiver that refuses a late sample must not refuse others with it. */
+  /**
+   * Returns the samples of the next request. A receiver that refuses a late sample refuses those of its machine alone: the
+   * machine may have sent other values of that time before.
+   */
   #next(): UsageSample[] {
-    const isLate = this.#waiting[0]?.isLate;
-    const alike = this.#waiting.filter((each) => each.isLate === isLate);
+    const [first] = this.#waiting;
+    const alike = this.#waiting.filter(
+      ({ isLate, machine }) => isLate === first?.isLate && (!isLate || machine === first.machine),
+    );
     return alike.slice(0, EXPORT_LIMITS.samplesOfRequest);
   }
 }

@@ -45,7 +45,9 @@ export class Usages {
     const [atMs, last] = [this.#in.nowMs(), usageOf(usage.amounts)];
     own.seen = { atMs, last, before };
     const machine = socket.attachment.name;
-    this.#export.add({ machine, atMs: this.#missing.timeOf(machine, last), usage: last, isLate: false });
+    const sampleMs = this.#missing.timeOf(machine, last);
+    if (sampleMs !== null) this.#export.add({ machine, atMs: sampleMs, usage: last, isLate: false });
+    else if (this.#in.receiver) this.#in.counters.usage("expired", 1);
     if (usage.missing !== undefined) await this.#missing.offered(socket, usage.missing);
   }
 

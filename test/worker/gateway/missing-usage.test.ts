@@ -57,8 +57,11 @@ const answer = async (
   ...of: Parameters<MachineSocket["missingUsage"]>
 ) => {
   await made.receive(socket, await socket.missingUsage(...of));
-  for (let turns = 0; turns < 20; turns++) await new Promise((again) => void setTimeout(again));
+  await settle();
 };
+async function settle(): Promise<void> {
+  for (let turns = 0; turns < 20; turns++) await new Promise((again) => void setTimeout(again));
+}
 function counted({ counters }: MadeUpGateway, outcome: string): unknown {
   const status = { gateway: 7, members: 1, isSuspended: false, queue: { length: 0, seconds: 0 } };
   const measured = counters.measure(status, new Durations(() => 0));
@@ -186,6 +189,23 @@ describe("the samples are sent to the receiver", () => {
       ]);
     }));
 
+  it("in requests of one machine, since its samples may contradict what it sent before", () =>
+    inGateway(async (made) => {
+      const received = receiving(made);
+      const sockets = [await made.connected("edge-1"), await made.connected("edge-2")];
+      for (const socket of sockets) await offer(made, socket, 2);
+      received.status = 503;
+      for (const [index, socket] of sockets.entries())
+        await made.receive(socket, await socket.missingUsage([ago(5 + index)]));
+      await made.gateway.ring();
+      await settle();
+      received.requests.length = 0;
+      received.status = 200;
+      await made.gateway.ring();
+      await settle();
+      expect(received.requests.map((points) => points.map(([, load]) => load))).toEqual([[10, 10], [5], [6]]);
+    }));
+
   it("what the machine had no room for is counted", () =>
     inGateway(async (made) => {
       receiving(made);
@@ -212,6 +232,48 @@ describe("are not sent, but counted", () => {
       expect(counted(made, "expired")).toBe(1);
     }),
   );
+});
+
+describe("a sample of now that Prometheus would refuse, and with it those of all machines of the request", () => {
+  const impossible = { uptimeSeconds: 1e19, load1: 2 };
+  it.each<[situation: string, second: Partial<Usage>, afterMs: number, sent: [number, number][]]>([
+    ["the same time with another value → not sent", { ...NOW, load1: 2 }, 10, [[0, 10]]],
+    ["an earlier time → not sent", { uptimeSeconds: 9999, load1: 2 }, 10, [[0, 10]]],
+    [
+      "an impossible uptime → sent with the present as its time",
+      impossible,
+      60_000,
+      [
+        [0, 10],
+        [60, 2],
+      ],
+    ],
+  ])("%s", (_, second, afterMs, sent) =>
+    inGateway(async (made) => {
+      const received = receiving(made);
+      const socket = await made.connected("edge-1");
+      await made.receive(socket, await socket.usage(NOW));
+      made.nowMs += afterMs;
+      await made.receive(socket, await socket.usage(second));
+      await made.gateway.ring();
+      await settle();
+      expect(received.requests.flat()).toEqual(sent);
+      expect(counted(made, "expired")).toBe(2 - sent.length);
+    }),
+  );
+
+  it("an impossible uptime twice → no time hours away", () =>
+    inGateway(async (made) => {
+      const received = receiving(made);
+      const socket = await made.connected("edge-1");
+      for (let frames = 0; frames < 2; frames++) {
+        await made.receive(socket, await socket.usage(impossible));
+        made.nowMs += 1000;
+      }
+      await made.gateway.ring();
+      await settle();
+      expect(received.requests.flat().map(([seconds]) => seconds)).toEqual([0, 1]);
+    }));
 });
 
 describe("are ignored", () => {

@@ -155,6 +155,7 @@ describe("labels", () => {
       await send(made, first);
       await ring(made);
       await send(made, await made.connected("edge-2"));
+      made.nowMs += 30_000;
       await send(made, first);
       await ring(made);
       received.labels = { ...SITES, "edge-1": { site: "voss" } };
@@ -183,6 +184,20 @@ describe("labels", () => {
       expect(received.machines()).toEqual([["site=oslo,edge-1"]]);
     }));
 
+  it("a new machine's sample that arrives while labels are read waits for its own", () =>
+    inGateway(async (made) => {
+      const received = receiving(made, SITES);
+      const second = await made.connected("edge-2");
+      await send(made, await made.connected("edge-1"));
+      const { labels } = made.receiver!;
+      made.receiver!.labels = async (names) => {
+        if (names.includes("edge-1")) await send(made, second);
+        return labels!(names);
+      };
+      await ring(made);
+      expect(received.machines()).toEqual([["site=oslo,edge-1"], ["site=bergen,edge-2"]]);
+    }));
+
   it("the index does not know the machine yet → sent without labels, and the next sample with them", () =>
     inGateway(async (made) => {
       const received = receiving(made, {});
@@ -190,6 +205,7 @@ describe("labels", () => {
       await send(made, socket);
       await ring(made);
       received.labels = SITES;
+      made.nowMs += 30_000;
       await send(made, socket);
       await ring(made);
       expect(received.machines()).toEqual([["edge-1"], ["site=oslo,edge-1"]]);
