@@ -1,5 +1,5 @@
 // Runs rollcall ask, rollcall diagnose and rollcall logs: asks a machine about itself, and prints answers while they come.
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { shownText } from "../../shared/protocol/printable.ts";
 import { QUESTION_NAMES, type QuestionRow, QUESTIONS } from "../../shared/protocol/questions.ts";
 import type { AskBody } from "../../shared/protocol/asking.ts";
@@ -31,11 +31,12 @@ With -l, eight machines are asked at a time, and a table has the first line of e
 Exit codes: 0 the answer, or with -l each answer, is complete or cut at its size, 1 it is not; others as of every command`;
 
 const LOGS_HELP = `
-The same as rollcall ask NAME logs, which docs/questions.md describes.
+The same as rollcall ask NAME logs, or with -f NAME follow, which docs/questions.md describes.
 
 Examples:
   rollcall logs edge-7 -u nginx --since 10m
   rollcall logs edge-7 -k --grep oom
+  rollcall logs edge-7 -u nginx -f
   rollcall logs -l site=berlin -u nginx --lines 5 -o json`;
 
 interface AskFlags extends ManyFlags, KeyFlags {}
@@ -73,6 +74,7 @@ interface LogsFlags {
   since?: string;
   lines?: string;
   grep?: string;
+  follow?: true;
 }
 
 export function askCommands(program: OperatorProgram): void {
@@ -119,14 +121,18 @@ function logsCommand(program: OperatorProgram): void {
     .option("-k, --kernel", "the lines of the kernel")
     .option("--since <duration>", "not older than this: 10m, 2h")
     .option("--lines <number>", "at most this number of lines (default: 100)")
-    .option("--grep <text>", "only lines with this text");
+    .option("--grep <text>", "only lines with this text")
+    .addOption(
+      new Option("-f, --follow", "print further lines while they come, for 15 minutes").conflicts("selector"),
+    );
   manyFlags(logs)
     .addHelpText("after", LOGS_HELP)
     .action((name: string | undefined, flags: LogsFlags & AskFlags, command: Command) => {
-      const { kernel, key, sealed, selector, limit, ...given } = flags;
+      const { kernel, follow, key, sealed, selector, limit, ...given } = flags;
       const parameters = { ...given, ...(kernel && { kernel: "yes" }) };
       const machine = isOne(name, flags, command) ? name : undefined;
-      return answer(program, machine, { key, sealed, selector, limit }, { name: "logs", parameters });
+      const body = { name: follow ? "follow" : "logs", parameters };
+      return answer(program, machine, { key, sealed, selector, limit }, body);
     });
 }
 

@@ -8,7 +8,7 @@ import { bundle } from "./bundle.ts";
 import { diagnosis } from "./diagnosis.ts";
 import { disks, folders } from "./disks.ts";
 import { files } from "./files.ts";
-import { logs } from "./journal.ts";
+import { follow, logs } from "./journal.ts";
 import { boots, hardware } from "./machine.ts";
 import { questions } from "./list.ts";
 import { network } from "./network.ts";
@@ -26,6 +26,7 @@ const SOURCES: {
 } = {
   diagnosis,
   logs,
+  follow,
   "container-logs": containerLogs,
   files,
   commands,

@@ -78,6 +78,12 @@ const BUSY: AnswerEnd = {
   fault: `this machine answers at most ${atOnce} questions at once and ${aMinute} a minute, of all askers: ask again later`,
 };
 
+/** A machine that follows logs still answers other questions. */
+const FOLLOWING: AnswerEnd = {
+  reason: "refused",
+  fault: "this machine follows one log at a time: ask again when that has ended",
+};
+
 /** Makes the answerer of a machine. */
 export function answerer(
   /** Answers in this process. Calls `settled` once the question has ended, which may be after its answer. */
@@ -91,15 +97,22 @@ export function answerer(
   socketPath: string, // typically ASK_SOCKET. The unit answers if the socket exists, else this process
 ): Answerer {
   let running = 0;
+  let isFollowing = false;
   let bucket: TokenBucket | undefined;
   return async function* (asked, signal, proof) {
     const question = acceptedQuestion(asked, on);
     if (!question.ok) return { reason: "refused", fault: question.error };
     const rest = running < atOnce ? tryAccept(bucket, nowMs() * 1000, aMinute, aMinute / 60) : null;
     if (rest === null) return BUSY;
+    const isFollow = question.value.name === "follow";
+    if (isFollow && isFollowing) return FOLLOWING;
     bucket = rest;
     running++;
-    const settled = () => void running--;
+    isFollowing ||= isFollow;
+    const settled = () => {
+      running--;
+      if (isFollow) isFollowing = false;
+    };
     if (!existsSync(socketPath)) return yield* local(question.value, signal, settled);
     const line = proof === undefined ? asked : { ...(asked as object), proof };
     return yield* askUnit(socketPath, line, boundsOf(question.value).seconds, signal, settled);

@@ -68,7 +68,8 @@ export const bundle: Source<ParametersOf<"bundle">, Uint8Array> = async function
 async function partsOf(asking: Asking, { missing }: Manifest): Promise<Part[]> {
   const { on, files } = asking;
   const lacks = (question: AskableName, why: string) => void missing.push({ question, why });
-  for (const name of QUESTION_NAMES) if (!on.has(name)) lacks(name, "--questions does not name it");
+  for (const name of QUESTION_NAMES)
+    if (!on.has(name) && name !== "follow") lacks(name, "--questions does not name it");
   if (on.has("container-logs")) lacks("container-logs", "it needs the ID of a container");
   if (on.has("files") && files.length > LOGS) lacks("files", `of the paths, only the first ${LOGS} are here`);
   const units = on.has("logs") ? await unitsOf(asking) : [];
@@ -103,7 +104,7 @@ function ownParts({ own, on }: Asking, lacks: (question: AskableName, why: strin
 /** Each other question with its parameters. Those that can take long are last. */
 const PARAMETERS: {
   readonly [
-    Name in Exclude<QuestionName, "bundle" | "container-logs" | "files" | "logs">
+    Name in Exclude<QuestionName, "bundle" | "container-logs" | "files" | "follow" | "logs">
   ]: ParametersOf<Name>;
 } = {
   diagnosis: {},

@@ -1,5 +1,7 @@
 // Answers questions about systemd's journal by journalctl, as JSON: the text for people depends on version and time zone.
+import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import type { ParametersOf } from "../../shared/protocol/question.ts";
+import { lineCleaner } from "./redaction.ts";
 import { type Asking, newestLines, type Source } from "./source.ts";
 import { timeText } from "./table.ts";
 
@@ -24,16 +26,34 @@ export interface JournalEntry {
 
 /** Yields the newest lines of a unit's journal, or of the kernel's. */
 export const logs: Source<ParametersOf<"logs">> = (parameters, asking) => {
-  const { unit, kernel, since } = parameters;
-  const args = [
-    "--reverse",
+  const args = ["--reverse", ...placeOf(parameters, asking)];
+  return newestLines(newestFirst(journalEntries(args, asking)), parameters, asking);
+};
+
+/** Yields the newest entries of a journal, and further ones while they come. Searches in clean lines, as newestLines does. */
+export const follow: Source<ParametersOf<"follow">> = async function* (parameters, asking) {
+  const { lines, grep = "" } = parameters;
+  const clean = lineCleaner("BEGIN");
+  const args = ["--follow", `--lines=${lines}`, ...placeOf(parameters, asking)];
+  let scanned = 0;
+  for await (const entry of journalEntries(args, asking))
+    for (const raw of entryLines(entry)) {
+      scanned += raw.length;
+      if (scanned > QUESTION_LIMITS.scannedBytes) return asking.cut();
+      const line = clean(raw);
+      if (line.includes(grep)) yield line;
+    }
+};
+
+/** Returns the arguments of journalctl that select the entries. */
+function placeOf({ unit, kernel, since }: ParametersOf<"logs">, { wallMs }: Asking): string[] {
+  return [
     // In the form --name=VALUE, no value is an option.
     ...(unit === undefined ? [] : [`--unit=${unit}`]),
     ...(kernel === undefined ? [] : ["_TRANSPORT=kernel"]),
-    ...(since === undefined ? [] : [`--since=@${Math.floor(asking.wallMs() / 1000) - since}`]),
+    ...(since === undefined ? [] : [`--since=@${Math.floor(wallMs() / 1000) - since}`]),
   ];
-  return newestLines(newestFirst(journalEntries(args, asking)), parameters, asking);
-};
+}
 
 export async function* journalEntries(
   args: readonly string[],

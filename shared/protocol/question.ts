@@ -78,6 +78,7 @@ const nothing = z.strictObject({});
 export const questionSchema = z.discriminatedUnion("name", [
   question("diagnosis", nothing),
   question("logs", logs),
+  question("follow", logs),
   question("container-logs", z.strictObject({ container, ...newest })),
   question("files", z.strictObject({ path, ...newest })),
   question("commands", z.strictObject(most)),

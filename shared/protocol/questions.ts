@@ -28,6 +28,12 @@ export const QUESTIONS = {
     isSafe: false,
     seconds: 30,
   },
+  follow: {
+    help: "as logs, and further lines while they come; on if logs is, and one at a time",
+    usage: "unit=NAME|kernel=yes [since=1h] [lines=100] [grep=TEXT]",
+    isSafe: false,
+    seconds: 900,
+  },
   "container-logs": {
     help: "the newest lines of a container",
     usage: "container=ID [lines=100] [grep=TEXT]",
@@ -154,6 +160,7 @@ export function questionsOn(texts: readonly string[]): Result<ReadonlySet<Askabl
   }
   if ([...on].filter(isOwnName).length > QUESTION_LIMITS.ownQuestions)
     return failure(`more than ${QUESTION_LIMITS.ownQuestions} questions with ${OWN_PREFIX}`);
+  if (on.has("logs")) on.add("follow");
   if (on.size > 0) on.add("questions");
   return success(on);
 }

@@ -58,6 +58,7 @@ describe("the question", () => {
       ["logs", "edge-7", "-u", "nginx", "--since", "10m", "--lines", "5", "--grep", "error"],
       { name: "logs", parameters: { unit: "nginx", since: "10m", lines: "5", grep: "error" } },
     ],
+    [["logs", "edge-7", "-k", "-f"], { name: "follow", parameters: { kernel: "yes" } }],
     [["diagnose", "edge-7"], { name: "diagnosis", parameters: {} }],
     [["top", "containers", "edge-7"], { name: "containers", parameters: { by: "cpu" } }],
     [
@@ -466,6 +467,7 @@ edge-3   answered   edge-3 is full
     ],
     ["a limit above the most", [...ARGS, "--limit", "1001"], 2, "must be at most 1000"],
     ["a name and -l", ["logs", "edge-1", "-l", "site=berlin"], 2, "logs needs the name of a machine, or -l"],
+    ["-f and -l", ["logs", "-l", "site=berlin", "-u", "nginx", "-f"], 2, "cannot be used with"],
     ["neither", ["diagnose"], 2, "diagnose needs the name of a machine, or -l"],
     ["no question", ["ask", "-l", "site=berlin"], 2, "needs a machine, or -l and a question"],
   ])("%s → none is asked", async (_, args, code, stderr) => {

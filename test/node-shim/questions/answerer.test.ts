@@ -9,7 +9,7 @@ import { played } from "./asking.ts";
 
 const UNITS = { name: "units", parameters: {} };
 const going = new AbortController().signal;
-const ON = { questions: new Set(["units"] as const), ownQuestions: new Map() };
+const ON = { questions: new Set(["units", "follow"] as const), ownQuestions: new Map() };
 const BUSY =
   "this machine answers at most 2 questions at once and 30 a minute, of all askers: ask again later";
 const turn = () => new Promise((resolve) => void setImmediate(resolve));
@@ -49,6 +49,24 @@ test("ten askers at once → two are answered, the others hear at once that the 
   go();
   expect(await Promise.all(ends.slice(0, 2))).toEqual(["complete", "complete"]);
   expect(await end(answers)).toBe("complete");
+});
+
+test("a second log is not followed, and another question is answered; after the end the next log is", async () => {
+  const { host, go } = waiting();
+  const answers = answererOf(
+    {
+      ...host,
+      run: (program) =>
+        program === "journalctl" ? host.run() : played({ systemctl: "" }).run(program, [], { signal: going }),
+    },
+    () => 0,
+  );
+  const follow = { name: "follow", parameters: { unit: "a" } };
+  const first = end(answers, follow);
+  expect(await end(answers, follow)).toMatch(/^this machine follows one log at a time/);
+  expect(await end(answers)).toBe("complete");
+  go();
+  expect([await first, await end(answers, follow)]).toEqual(["complete", "complete"]);
 });
 
 test("two questions that hang in a file system → busy after their ends too, until the system call returns", async () => {

@@ -1,6 +1,6 @@
 // Tests questions about the journal: the command line of journalctl, and entries of each form.
 import { describe, expect, test } from "vitest";
-import { entryLines, logs } from "../../../node-shim/questions/journal.ts";
+import { entryLines, follow, logs } from "../../../node-shim/questions/journal.ts";
 import { collected, NOW_MS, played } from "./asking.ts";
 
 const ENTRY = {
@@ -21,6 +21,34 @@ test.each([
   expect(asking.ran).toEqual([
     `journalctl --no-pager --quiet --output=json --output-fields=MESSAGE,SYSLOG_IDENTIFIER,_COMM,_PID,_BOOT_ID,MESSAGE_ID ${args}`,
   ]);
+});
+
+describe("follow", () => {
+  const entries = (...messages: string[]) =>
+    messages.map((MESSAGE) => `${JSON.stringify({ ...ENTRY, MESSAGE })}\n`).join("");
+
+  test("journalctl follows, and each line comes with it", async () => {
+    const asking = played({ journalctl: entries("one", "two") });
+    const lines = follow({ lines: 5, unit: "nginx", since: 60 }, asking)[Symbol.asyncIterator]();
+    expect((await lines.next()).value).toMatch(/: one$/);
+    expect(asking.ran).toEqual([expect.stringContaining(`--follow --lines=5 --unit=nginx --since=@`)]);
+    expect((await lines.next()).value).toMatch(/: two$/);
+  });
+
+  test.each([
+    ["lines with a text", ["a hit", "nothing", "hit"], "hit", ["a hit", "hit"]],
+    ["no part of a secret is found", ["token=hunter2", "hunter3"], "hunter2", []],
+    [
+      "a key in PEM, from its BEGIN on",
+      ["-----BEGIN PRIVATE KEY-----\nshort\n-----END PRIVATE KEY-----", "after"],
+      "",
+      ["[redacted]", "[redacted]", "[redacted]", "after"],
+    ],
+  ])("%s", async (_, messages, grep, expected) => {
+    const asking = played({ journalctl: entries(...messages) });
+    const found = await collected(follow({ lines: 5, kernel: "yes", grep }, asking));
+    expect(found.map((line) => line.replace(/^.*nginx\[12\]: /, ""))).toEqual(expected);
+  });
 });
 
 describe("an entry", () => {

@@ -64,7 +64,7 @@ describe("invalid", () => {
 describe("--questions", () => {
   test.each([
     ["none by default", [], []],
-    ["names → and what the list of questions has", ["logs,files"], ["logs", "files", "questions"]],
+    ["names → and what the list of questions has", ["logs,files"], ["logs", "files", "follow", "questions"]],
     ["a question of the owner's", ["own:raid-1"], ["own:raid-1", "questions"]],
     ["an empty text", [""], []],
   ])("%s", (_, texts, names) => {
