@@ -39,7 +39,10 @@ export const follow: Source<ParametersOf<"follow">> = async function* (parameter
   for await (const entry of journalEntries(args, asking))
     for (const raw of entryLines(entry)) {
       scanned += raw.length;
-      if (scanned > QUESTION_LIMITS.scannedBytes) return asking.cut();
+      if (scanned > QUESTION_LIMITS.scannedBytes) {
+        asking.cut();
+        return;
+      }
       const line = clean(raw);
       if (line.includes(grep)) yield line;
     }

@@ -45,6 +45,8 @@ export const readReportAnswer = reads<ReportAnswer>(
     workerVersion: z.optional(shown(ROLLOUT_LIMITS.versionLength)),
     /** The link checks the offer: an unusable offer must not cost the answer. */
     socket: z.optional(z.unknown()),
+    /** http-questions.ts checks them, for the same reason. */
+    questions: z.optional(z.unknown()),
   }),
 );
 

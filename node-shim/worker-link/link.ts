@@ -1,8 +1,11 @@
 // Chooses how reports reach the Worker: over a socket if one is open, else by HTTP. Opens sockets in the background.
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
+import { QUESTIONS_HEADER } from "../../shared/protocol/asking.ts";
 import { GATEWAY_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
 import type { Log, LogMessage } from "../base/log.ts";
 import type { TransportChoice } from "../machine/transport.ts";
+import { HttpQuestions } from "./http-questions.ts";
+import { httpTransport } from "./http-transport.ts";
 import type { ReportLink } from "./reporter.ts";
 import type { GatewaySocket } from "./socket-transport.ts";
 import { openSocket, type Upgrading } from "./upgrade.ts";
@@ -42,9 +45,14 @@ export class Link implements ReportLink {
   #isOver = false;
   #shown = "";
   #logged = describe({ via: "http", fault: null });
+  /** The questions over HTTP; null if all are off. */
+  readonly #questions: HttpQuestions | null;
 
   constructor(options: LinkOptions) {
     this.#options = options;
+    const { machine, answering, outbound, deadlineMs, clock } = options;
+    const connect = () => httpTransport(machine.origin, deadlineMs, outbound);
+    this.#questions = answering?.on.size ? new HttpQuestions({ machine, answering, clock, connect }) : null;
     this.#show();
   }
 
@@ -55,11 +63,16 @@ export class Link implements ReportLink {
 
   /** Returns the headers that a report by HTTP needs. */
   headers(): Record<string, string> {
-    return this.#mayOpen() && isSocketWanted(this.#state, this.#nowMs()) ? WANTED : {};
+    const names = this.#questions?.names ?? "";
+    return {
+      ...(this.#mayOpen() && isSocketWanted(this.#state, this.#nowMs()) && WANTED),
+      ...(names !== "" && { [QUESTIONS_HEADER]: names }),
+    };
   }
 
-  /** Takes the Worker's offer. Must be called with each answer to a report by HTTP. */
-  offered(offer: ReportAnswer["socket"]): void {
+  /** Takes the Worker's offer and questions. Must be called with each answer to a report by HTTP. */
+  offered(offer: ReportAnswer["socket"], questions?: ReportAnswer["questions"]): void {
+    if (questions !== undefined && !this.#isOver) this.#questions?.take(questions);
     if (!this.#mayOpen()) return;
     const usable = isUsable(offer, this.#options.machine.origin) ? offer : undefined;
     this.#to(afterOffer(this.#state, usable, this.#nowMs(), this.#options.random()));
@@ -84,6 +97,7 @@ export class Link implements ReportLink {
   /** Closes the socket and opens no other. */
   close(): void {
     this.#isOver = true;
+    this.#questions?.stop();
     this.#disarm();
     this.#socket?.close();
     this.#forget();

@@ -154,14 +154,16 @@ export class SocketQuestions {
 }
 
 /** Returns the bytes as text if they are UTF-8 that is not much longer in JSON, else in base64. */
-function contentOf(bytes: Buffer): { text: string } | { base64: string } {
+export function contentOf(bytes: Buffer): { text: string } | { base64: string } {
   const text = bytes.toString();
   const isText = !text.includes("\u{FFFD}") && Buffer.byteLength(JSON.stringify(text)) <= 2 * PART_BYTES;
   return isText ? { text } : { base64: bytes.toString("base64") };
 }
 
 /** Yields the chunks in parts of at most PART_BYTES: those together that come without a wait. */
-async function* partsOf(chunks: AsyncGenerator<Uint8Array, AnswerEnd>): AsyncGenerator<Buffer, AnswerEnd> {
+export async function* partsOf(
+  chunks: AsyncGenerator<Uint8Array, AnswerEnd>,
+): AsyncGenerator<Buffer, AnswerEnd> {
   try {
     let next = begun(chunks);
     for (;;) {

@@ -50,8 +50,8 @@ const LEAST_BYTES = 4096;
 export interface ReportLink {
   /** Returns the headers that a report by HTTP needs. */
   headers: () => Record<string, string>;
-  /** Must be called with the offer in each answer by HTTP. */
-  offered: (offer: ReportAnswer["socket"]) => void;
+  /** Must be called with each answer by HTTP: it may offer a socket, and may have questions. */
+  offered: (offer: ReportAnswer["socket"], questions: ReportAnswer["questions"]) => void;
   /** Returns the open socket; null if reports go by HTTP. */
   socket: () => ReportSocket | null;
   /** Returns true once the process ends: an unanswered report is then not repeated. */
@@ -223,7 +223,7 @@ function sender(
     const authorization = `Bearer ${await sign(body)}`;
     const headers = { "content-type": "application/json", authorization, ...link?.headers() };
     const outcome = await exchange(send, { method: "POST", path, headers, body }, readReportAnswer);
-    if (outcome.ok) link?.offered(outcome.value.socket);
+    if (outcome.ok) link?.offered(outcome.value.socket, outcome.value.questions);
     return outcome;
   }
 

@@ -1,5 +1,7 @@
 // Defines the Worker's answers to machines: bodies, and reasons for refusals. Normative, with docs/protocol.md.
 
+import type { HttpQuestion } from "./asking.ts";
+
 /** The body of a 200 answer to a rotation. The old key is valid until the first report with the next key. */
 export interface RotationAnswer {
   kid: string;
@@ -46,6 +48,8 @@ export interface ReportAnswer {
   workerVersion?: string;
   /** The path of the socket. The machine connects at a random time within `withinMs` milliseconds. */
   socket?: { path: string; withinMs: number };
+  /** Questions to the machine, over HTTP: only if the report has named its questions. */
+  questions?: HttpQuestion[];
 }
 
 /** The body of a 200 answer to a machine that leaves. Its Node is deleted, and its key is refused from now on. */

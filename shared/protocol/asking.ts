@@ -3,6 +3,7 @@
 import * as z from "zod/mini";
 import { ASKING_LIMITS, QUESTION_LIMITS } from "./limits.ts";
 import { QUESTIONS } from "./questions.ts";
+import { PROTOCOL } from "./report.ts";
 import { atMost, plainText } from "./schema.ts";
 
 /** The name by which a gateway states in `takes` that it waits for a machine's frame `questions`. */
@@ -44,6 +45,7 @@ export type AskingFrame =
   | { type: "end"; id: number };
 
 const id = z.int().check(z.minimum(1), z.maximum(Number.MAX_SAFE_INTEGER));
+const base64 = z.string().check(z.regex(/^[A-Za-z0-9+/]*={0,2}$/, "not base64"));
 /** The number of a frame in its answer: 1, 2, 3 … */
 const n = id;
 /** A foreign text may have line breaks, and the reader of an answer escapes them. */
@@ -76,11 +78,39 @@ export const answerFrameSchema = z.discriminatedUnion("type", [
     n,
     text: z.optional(z.string()),
     /** Bytes that are no UTF-8, in base64. */
-    base64: z.optional(z.string().check(z.regex(/^[A-Za-z0-9+/]*={0,2}$/, "not base64"))),
+    base64: z.optional(base64),
   }),
   z.strictObject({ type: z.literal("end"), id, n, end: answerEndSchema }),
 ]);
 export type AnswerFrame = z.infer<typeof answerFrameSchema>;
+
+/** The header in which a report over HTTP names the questions that the machine answers, separated by commas. */
+export const QUESTIONS_HEADER = "rollcall-questions";
+/** The questions that are asked over sockets alone: their answers take too many requests. */
+export const HTTP_NEVER: readonly string[] = ["bundle", "follow"];
+
+/** A question in the answer to a report over HTTP. `id`: a random text, the ticket of the requests with the answer. */
+export interface HttpQuestion extends AskedQuestion {
+  id: string;
+}
+
+/** The most parts of an answer in one request over HTTP. */
+const PARTS_AT_ONCE = 64;
+
+/** The body of POST /v1/nodes/{name}/answers: the next parts of an answer, and its end. */
+export const answerBodySchema = z.strictObject({
+  protocol: z.literal(PROTOCOL),
+  parts: z
+    .array(z.union([z.strictObject({ text: z.string() }), z.strictObject({ base64 })]))
+    .check(z.maxLength(PARTS_AT_ONCE)),
+  end: z.optional(answerEndSchema),
+});
+
+/** The Worker's answer to parts. `bytes`: the parts that the machine may send now, each as its costOf. */
+export interface PartAnswer {
+  isWanted: boolean;
+  bytes: number;
+}
 
 /** Returns the text that the MAC protects. `payload`: the first line. */
 export function answerText(payload: string): string {

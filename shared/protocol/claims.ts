@@ -15,6 +15,8 @@ export const JWT_TYPES = {
   rotate: "rollcall-rotate+jwt",
   /** Signs the question whether to upgrade the shim. The header and the claims are a report's. */
   upgrade: "rollcall-upgrade+jwt",
+  /** Signs parts of an answer over HTTP. The claims are a report's; `ticket` is the question's ID. */
+  answer: "rollcall-answer+jwt",
   /** Proves that the machine has the next key, and names the replaced key. Signed by the next key (header `jwk`). */
   nextKey: "rollcall-next-key+jwt",
   /** Proves that the machine has the key to pin. Signed by the machine's key, with the header `jwk`. */

@@ -411,6 +411,8 @@ export const ASKING_LIMITS = {
   streamBytes: 16 * 1024 * 1024,
   /** The seconds after the time of a question in which its answer must have arrived. */
   graceSeconds: 10,
+  /** The seconds in which a machine must report over HTTP, with graceSeconds more, so that it can be asked. */
+  reportWithinSeconds: 60,
   /** The seconds after which an empty line shows that the answer goes on. */
   aliveSeconds: 3,
   /** The seconds after which the Worker checks again that the operator may ask. */

@@ -12,7 +12,7 @@ import {
   signInSchema,
   silentNodesQuerySchema,
 } from "./administration-api.ts";
-import { askSchema } from "./asking.ts";
+import { answerBodySchema, askSchema } from "./asking.ts";
 import { backupPageSchema, backupQuerySchema } from "./backup.ts";
 import { connectQuerySchema, enrolmentSchema, rotationSchema, upgradeSchema } from "./claims.ts";
 import { feedQuerySchema } from "./feed.ts";
@@ -163,6 +163,7 @@ export const ROUTES = {
   },
   "POST /v1/nodes/{name}/rotate": { who: "machine", wakes: true, body: rotationSchema, reasons: SIGNED },
   "POST /v1/nodes/{name}/leave": { who: "machine", wakes: true, reasons: [...SIGNED, "not-removed"] },
+  "POST /v1/nodes/{name}/answers": { who: "machine", wakes: true, body: answerBodySchema, reasons: SIGNED },
   "POST /v1/nodes/{name}/upgrade": { who: "machine", wakes: true, body: upgradeSchema, reasons: SIGNED },
   "GET /v1/gateways/{gateway}/nodes/{name}": {
     who: "machine",

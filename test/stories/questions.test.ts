@@ -3,7 +3,15 @@
 import { createHmac } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type QuestionAnswering, SocketQuestions } from "../../node-shim/worker-link/questions.ts";
-import { type AnswerLine, answerText, type AskedQuestion } from "../../shared/protocol/asking.ts";
+import type { Transport } from "../../node-shim/worker-link/exchange.ts";
+import { HttpQuestions } from "../../node-shim/worker-link/http-questions.ts";
+import { sha256Base64url, signReport } from "../../node-shim/worker-link/sign.ts";
+import {
+  type AnswerLine,
+  answerText,
+  type AskedQuestion,
+  QUESTIONS_HEADER,
+} from "../../shared/protocol/asking.ts";
 import { ASKING_LIMITS } from "../../shared/protocol/limits.ts";
 import type { AuditEntry } from "../../shared/protocol/operator-answers.ts";
 import type { AnswerEnd } from "../../shared/protocol/questions.ts";
@@ -14,12 +22,22 @@ import {
   onHttp,
   type OnSocket,
   onSocket,
+  slug,
 } from "../faults/sockets/on-socket.ts";
 import { GatewayObject } from "../../worker/gateway/gateway-object.ts";
 import { NodeObject } from "../../worker/machine/node-object.ts";
-import { eventually, pass, shift } from "../worker/support/clock.ts";
-import { ADMIN_SECRET, VIEW_SECRET } from "../worker/support/constants.ts";
-import { enrolled, HEALTHY, operator, send } from "../worker/support/machine.ts";
+import { after, eventually, pass, shift } from "../worker/support/clock.ts";
+import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../worker/support/constants.ts";
+import {
+  enrolled,
+  facts,
+  HEALTHY,
+  operator,
+  send,
+  shimOf,
+  transport,
+  writesAbout,
+} from "../worker/support/machine.ts";
 
 const COMPLETE: AnswerEnd = { reason: "complete" };
 type Answers = QuestionAnswering["answer"];
@@ -270,17 +288,19 @@ describe("is refused, and never reaches the machine", () => {
     ]);
   });
 
-  it("a machine over HTTP → at once, with what to do", async () => {
-    await onHttp("over-http");
-    const response = await ask("over-http");
-    expect([response.status, await response.json()]).toEqual([
-      409,
-      expect.objectContaining({ reason: "no-socket" }),
-    ]);
-    await eventually(async () =>
-      expect(await auditOf("over-http")).toEqual(["admin secret: disks: not asked: no socket"]),
-    );
-  });
+  it.each([["bundle"], ["follow"]])(
+    "%s, to a machine over HTTP → at once, with what to do",
+    async (question) => {
+      const { name } = await onHttp(`over-http-${question}`);
+      const parameters = question === "follow" ? { unit: "a" } : {};
+      const response = await ask(name, { name: question, parameters });
+      expect([response.status, await response.json()]).toEqual([
+        409,
+        expect.objectContaining({ reason: "no-socket", detail: expect.stringContaining("needs its socket") }),
+      ]);
+      await eventually(async () => expect((await auditOf(name))[0]).toMatch(/: not asked: not over HTTP$/));
+    },
+  );
 
   it("a silent machine → at once, since when it is silent", async () => {
     await onHttp("silent");
@@ -388,3 +408,146 @@ describe("ends the answer, and the machine's work", () => {
     });
   });
 });
+
+describe("a machine over HTTP", () => {
+  /** Enrols a machine whose reports name these questions, and which answers them as a shim does. */
+  async function overHttp(name: string, answer: Answers = disks, on = ["disks"]) {
+    const { enrolled: own } = await onHttp(name);
+    const reached: Askable["reached"] = [];
+    const answering: QuestionAnswering = {
+      on: new Set(on),
+      isInRate: () => true,
+      answer(asked, signal) {
+        reached.push({ asked, signal });
+        return answer(asked, signal);
+      },
+    };
+    const sent: string[] = [];
+    const send: Transport = (request) => {
+      sent.push(request.path);
+      return transport(request);
+    };
+    const questions = new HttpQuestions({
+      machine: { ...own, origin: ORIGIN },
+      answering,
+      clock: { timer: after },
+      connect: () => ({ send, close: () => undefined }),
+    });
+    const link = {
+      headers: () => ({ [QUESTIONS_HEADER]: questions.names }),
+      offered: (_: unknown, asked: unknown) => questions.take(asked),
+      socket: () => null,
+      isOver: () => false,
+    };
+    const reported = shimOf(own, "start-1", link);
+    const report = async () => {
+      shift(BEAT_MS);
+      expect((await reported(facts(name), HEALTHY)).ok).toBe(true);
+    };
+    await report();
+    return { report, reached, sent, name, questions };
+  }
+
+  it("gets the question with the answer to its next report, and answers", async () => {
+    const { report, reached, name } = await overHttp("http-asked");
+    const lines = linesOf(await ask(name, { name: "disks", proof: "signed" }));
+    await report();
+    expect(await lines).toEqual([{ text: "/ is 93 % full\n" }, { end: COMPLETE }]);
+    expect(reached.map(({ asked }) => asked)).toEqual([
+      { question: { name: "disks", parameters: {} }, asker: "admin secret", proof: "signed" },
+    ]);
+    await eventually(async () =>
+      expect(await auditOf(name)).toEqual(["admin secret: disks: 15 bytes, complete"]),
+    );
+  });
+
+  it("a large answer comes whole, in requests of at most 64 KiB", async () => {
+    const bytes = 500_000;
+    const { report, sent, name } = await overHttp("http-large", async function* () {
+      for (let done = 0; done < bytes; done += 1000) yield Buffer.alloc(1000, "line\n");
+      return COMPLETE;
+    });
+    const lines = linesOf(await ask(name));
+    await report();
+    const length = (await lines).reduce((sum, line) => sum + ("text" in line ? line.text.length : 0), 0);
+    expect([length, (await lines).at(-1)]).toEqual([bytes, { end: COMPLETE }]);
+    expect(sent.length).toBeLessThan(30);
+  });
+
+  it("has the question off → refused with its next report", async () => {
+    const { report, reached, name } = await overHttp("http-off");
+    const lines = linesOf(await ask(name, { name: "units" }));
+    await report();
+    expect(await lines).toEqual([
+      { end: { reason: "refused", fault: "the machine's owner has turned on: disks" } },
+    ]);
+    expect(reached).toEqual([]);
+  });
+
+  it("does not report → ends after its interval", async () => {
+    const { name } = await overHttp("http-quiet");
+    const lines = linesOf(await ask(name));
+    await pass(20_000);
+    expect((await lines).at(-1)).toEqual({
+      end: { reason: "stopped", fault: "the machine has not taken the question within 20 s" },
+    });
+  });
+
+  it("the asker goes away → the machine ends its work within ten seconds", async () => {
+    const { report, reached, name } = await overHttp("http-left", begun);
+    const reader = (await ask(name)).body!.getReader();
+    await report();
+    await reader.read();
+    await reader.cancel();
+    await pass(10_000);
+    await eventually(() => expect(reached[0]?.signal.aborted).toBe(true));
+  });
+
+  it("a report that names no question writes and sends nothing more while nobody asks", async () => {
+    const { report, name } = await overHttp("http-idle");
+    const before = (await writesAbout(name)).length;
+    await report();
+    expect((await writesAbout(name)).length - before).toBe(1);
+  });
+
+  it.each<[string, (own: SignedAnswer) => SignedAnswer, number]>([
+    ["another question's ID", (own) => ({ ...own, ticket: "another" }), 200],
+    ["another machine's name", (own) => ({ ...own, sub: "http-other" }), 401],
+    ["a report's signature", (own) => ({ ...own, typ: "rollcall-report+jwt" }), 401],
+    ["a body of another form", (own) => ({ ...own, body: '{"protocol":1,"parts":[{"odd":1}]}' }), 400],
+  ])("an answer with %s → reaches no asker", async (situation, forge, status) => {
+    const name = slug("forged", situation);
+    const { enrolled: own, machine } = await onHttp(name);
+    const lines = linesOf(await ask(name));
+    shift(BEAT_MS);
+    const { token, body } = await machine.signed();
+    const headers = { authorization: `Bearer ${token}`, [QUESTIONS_HEADER]: "disks" };
+    const answered = await send(`/v1/nodes/${name}/report`, { method: "POST", headers, body });
+    const { questions } = await answered.json<{ questions: [{ id: string }] }>();
+    const forged = forge({
+      sub: name,
+      ticket: questions[0].id,
+      typ: "rollcall-answer+jwt",
+      body: JSON.stringify({ protocol: 1, parts: [{ text: "forged" }], end: COMPLETE }),
+    });
+    const claims = {
+      sub: forged.sub,
+      aud: ORIGIN,
+      body: sha256Base64url(forged.body),
+      ticket: forged.ticket,
+      n: 1,
+    };
+    const authorization = `Bearer ${await signReport(own.key, own.kid, claims, forged.typ)}`;
+    const sent = { method: "POST", headers: { authorization }, body: forged.body };
+    expect((await send(`/v1/nodes/${name}/answers`, sent)).status).toBe(status);
+    await pass(20_000);
+    expect(await lines).toEqual([{ end: expect.objectContaining({ reason: "stopped" }) }]);
+  });
+});
+
+interface SignedAnswer {
+  sub: string;
+  ticket: string;
+  typ: string;
+  body: string;
+}

@@ -11,7 +11,7 @@ import { signReport, sha256Base64url } from "../../node-shim/worker-link/sign.ts
 import { ROLLOUT_LIMITS } from "../../shared/protocol/limits.ts";
 import { fleetIndex } from "../../worker/env.ts";
 import { IndexObject } from "../../worker/fleet/index-object.ts";
-import { UpgradeQuestions } from "../../worker/machine/node-object.ts";
+import { UpgradeQuestions } from "../../worker/machine/upgrade-questions.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
 import {
   enrolled,

@@ -1,23 +1,18 @@
 // The Durable Object of a gateway, which holds the sockets of up to GATEWAY_SIZE machines. The logic is in gateway.ts.
-import { ANSWER_TYPE, type AskedQuestion } from "../../shared/protocol/asking.ts";
-import { shownText } from "../../shared/protocol/printable.ts";
-import { answerEndText } from "../../shared/protocol/questions.ts";
 import type { MachineUsage } from "../../shared/protocol/fleet-answers.ts";
 import { type Environment, gatewaySize, registry } from "../env.ts";
 import { randomNonce } from "../identity/mac-keys.ts";
 import { heldToken } from "../kube/connect.ts";
+import { type Asking, answerOf } from "../machine/asking.ts";
 import type { LeaseHolder, ReturnedLoan } from "../machine/lease-loan.ts";
 import { Durations, type Measured } from "../metrics/metrics.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import { migrate, StoredObject } from "../storage/migrations.ts";
 import { GatewayCounters } from "./counters.ts";
-import { inTime } from "../kube/deadline.ts";
-import { NOTIFY_WITHIN_MS } from "./endings.ts";
 import { Gateway } from "./gateway.ts";
 import { GATEWAY_MIGRATIONS } from "./members.ts";
 import { Lateness } from "./lateness.ts";
 import { leasePutter } from "./lease.ts";
-import type { Answered } from "./questions.ts";
 import type { OpenedSocket } from "./sockets.ts";
 import { usageReceiver } from "./usage-receiver.ts";
 import { logFailure } from "../log.ts";
@@ -30,13 +25,6 @@ export interface GatewayOpening extends OpenedSocket {
 }
 export const GATEWAY_OPENING = "x-rollcall-gateway";
 
-/** A question to a machine, which the Worker sends by POST. `entry`: the ID of the question's entry in the audit log. */
-export interface GatewayAsking {
-  name: string;
-  asked: AskedQuestion;
-  entry: number;
-}
-
 /** Moves a machine from its full gateway to another one. A machine without another gateway stays. */
 export async function moveMachine(
   env: Environment,
@@ -45,20 +33,6 @@ export async function moveMachine(
   const [, thumbprint = ""] = kid.split(".");
   const other = await registry(env).reassign({ name, thumbprint, from });
   if (other !== null && other !== from) await env.NODES.getByName(name).assignGateway(other);
-}
-
-/** Adds the end of an answer to its entry in the audit log. Never rejects: it logs errors. */
-export async function noteAnswer(
-  env: Environment,
-  name: string,
-  note: { entry: number; text: string },
-): Promise<void> {
-  try {
-    await inTime(NOTIFY_WITHIN_MS, async () => registry(env).noteQuestion(note), undefined, env.timer);
-  } catch (error) {
-    const message = "the end of an answer is not in the audit log";
-    logFailure({ node: name, message, error: String(error) });
-  }
 }
 
 /** All gateways of an isolate have one thread. */
@@ -97,7 +71,7 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
 
   /** Opens a socket, or answers with a GatewayRefusal. Asks a machine, or answers with a NotAsked. */
   override async fetch(request: Request): Promise<Response> {
-    if (request.method === "POST") return this.#ask(await request.json<GatewayAsking>());
+    if (request.method === "POST") return this.#ask(await request.json<Asking>());
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the Worker wrote it
     const { ticket, ...opened } = JSON.parse(request.headers.get(GATEWAY_OPENING) ?? "") as GatewayOpening;
     const refusal = this.#gateway.refusal(opened, ticket);
@@ -108,13 +82,9 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  #ask({ name, asked, entry }: GatewayAsking): Response {
-    const got = this.#gateway.ask(name, asked, (answered) =>
-      this.ctx.waitUntil(noteAnswer(this.env, name, { entry, text: answeredText(answered) })),
-    );
-    return "reason" in got
-      ? Response.json(got)
-      : new Response(got, { headers: { "content-type": ANSWER_TYPE } });
+  #ask(asking: Asking): Response {
+    const { name, asked } = asking;
+    return answerOf(this.env, this.ctx, asking, (over) => this.#gateway.ask(name, asked, over));
   }
 
   override webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
@@ -178,11 +148,3 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
     };
   }
 }
-
-/** Returns the text for the audit log: `1234 bytes, complete`. */
-function answeredText({ end, bytes }: Answered): string {
-  const how = end === null ? "the asker went away" : (answerEndText(end) ?? "complete");
-  return `${bytes} bytes, ${shownText(how, ANSWERED_LENGTH)}`;
-}
-/** The most characters of an answer's end in the audit log. */
-const ANSWERED_LENGTH = 128;

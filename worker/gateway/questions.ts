@@ -8,30 +8,15 @@ import {
   costOf,
 } from "../../shared/protocol/asking.ts";
 import { ASKING_LIMITS, QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
-import type { AnswerEnd } from "../../shared/protocol/questions.ts";
 import { RATE_LIMITS, take } from "../storage/token-bucket.ts";
-import { AnswerStream } from "./answer-stream.ts";
+import { AnswerStream, keepAlive } from "../machine/answer-stream.ts";
+import type { Answered, NotAsked } from "../machine/asking.ts";
 import type { Endings, GatewayParts } from "./endings.ts";
 import { isMac } from "./heartbeats.ts";
 import type { HeldSocket, SignedAnswer } from "./sockets.ts";
 
 /** The most bytes that a machine may have sent for answers that have ended on this side. */
 const MOST_STRAY = ASKING_LIMITS.ofMachineAtOnce * ASKING_LIMITS.creditBytes;
-
-/** Why a machine is not asked. `on`: the questions that the machine answers. */
-export type NotAsked =
-  | { reason: "no socket" }
-  | { reason: "off"; on: string[] }
-  /** The machine answers the most questions that it may at once. */
-  | { reason: "too many" }
-  /** The isolate is late, or passes the most answers on that it may. */
-  | { reason: "busy" };
-
-/** The result of a question: how its answer ended, null if its reader went away, and the bytes that have come. */
-export interface Answered {
-  end: AnswerEnd | null;
-  bytes: number;
-}
 
 export class Questions {
   readonly #in: GatewayParts;
@@ -78,27 +63,9 @@ export class Questions {
     });
     this.#running++;
     own.streams.set(id, stream);
-    const stopTicking = this.#ticking(stream, asked.question.name);
+    const stopTicking = keepAlive(stream, answerSeconds(asked.question.name), this.#in);
     held.send(socket, { type: "question", id, credit: ASKING_LIMITS.creditBytes, ...asked });
     return stream;
-  }
-
-  /** Keeps the stream alive, and ends it after its time. Returns a function that ends this. */
-  #ticking(stream: AnswerStream, name: string): () => void {
-    const { timer, nowMs } = this.#in;
-    const seconds = answerSeconds(name);
-    const fromMs = nowMs();
-    let cancel = () => {};
-    const again = () => {
-      cancel = timer(1000 * ASKING_LIMITS.aliveSeconds, () => {
-        if (Math.abs(nowMs() - fromMs) >= 1000 * seconds)
-          return stream.stop(`the answer has not ended within ${seconds} s`);
-        stream.keepAlive();
-        return again();
-      });
-    };
-    again();
-    return () => cancel();
   }
 
   /** Takes a frame of a machine. Frames for answers that have ended are ignored, up to the credit they had. */

@@ -20,7 +20,7 @@ import {
   usageFrameSchema,
 } from "../../shared/protocol/usage.ts";
 import type { TokenBucket } from "../storage/token-bucket.ts";
-import { noQuestions, type SocketQuestions } from "./answer-stream.ts";
+import { noQuestions, type SocketQuestions } from "../machine/answer-stream.ts";
 import type { HeldLoan } from "./lease.ts";
 
 /** The part of WebSocket that a gateway uses. */

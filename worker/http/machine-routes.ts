@@ -3,8 +3,9 @@ import type { Context } from "hono";
 import { Hono } from "hono/tiny";
 import { ANSWER_UNTIL } from "../../shared/protocol/answer-until.ts";
 import type { EnrolmentAnswer, ReportAnswer } from "../../shared/protocol/answers.ts";
+import { QUESTIONS_HEADER } from "../../shared/protocol/asking.ts";
 import { connectQuerySchema, enrolmentSchema } from "../../shared/protocol/claims.ts";
-import { GATEWAY_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
+import { ASKING_LIMITS, GATEWAY_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
 import { success } from "../../shared/result.ts";
 import { currentMs, pause } from "../clock.ts";
 import { gateway, origins, registry } from "../env.ts";
@@ -71,7 +72,24 @@ async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<Sign
   if (body.byteLength > LIMITS.bodyBytes) return refuse("body-too-large");
   const [header, socket] = TRANSPORT;
   const wantsSocket = c.req.header(header) === socket && { wantsSocket: true as const };
-  return { name, kid, token, body, address: clientAddress(c), ...wantsSocket, untilMs: untilMs() };
+  const questions = questionsIn(c.req.header(QUESTIONS_HEADER));
+  return {
+    name,
+    kid,
+    token,
+    body,
+    address: clientAddress(c),
+    ...wantsSocket,
+    ...questions,
+    untilMs: untilMs(),
+  };
+}
+
+/** Returns the questions that a report names; {} without a valid list. */
+function questionsIn(header: string | undefined): Pick<SignedRequest, "questions"> {
+  if (header === undefined || header.length > ASKING_LIMITS.questions * (ASKING_LIMITS.nameLength + 1))
+    return {};
+  return /^[\w:,-]+$/.test(header) ? { questions: header.split(",") } : {};
 }
 
 type Answering = (
@@ -81,7 +99,7 @@ type Answering = (
 ) => Promise<MachineAnswer>;
 
 /** Serves a route for machines. The machine's object verifies the requests. */
-function serveSigned(act: "report" | "rotate" | "upgrade" | "leave", ask: Answering): void {
+function serveSigned(act: "report" | "rotate" | "upgrade" | "answers" | "leave", ask: Answering): void {
   register(machineRoutes, `POST /v1/nodes/{name}/${act}`, async (c) => {
     const request = await signedRequest(c);
     if (request instanceof Response) return request;
@@ -96,6 +114,7 @@ function serveSigned(act: "report" | "rotate" | "upgrade" | "leave", ask: Answer
 serveSigned("report", async (request, node, c) => withPath(c, request, await node.report(request)));
 serveSigned("rotate", async (request, node, c) => node.rotate(request, c.req.path));
 serveSigned("upgrade", async (request, node) => node.upgrade(request));
+serveSigned("answers", async (request, node) => node.answer(request));
 serveSigned("leave", async (request, node) => {
   const left = await node.leave(request);
   if (left.ok) await forget(node);

@@ -9,8 +9,7 @@ import { questionSchema } from "../../shared/protocol/question.ts";
 import { isOwnName } from "../../shared/protocol/questions.ts";
 import { after, currentMs } from "../clock.ts";
 import { gateway, registry } from "../env.ts";
-import { type GatewayAsking, noteAnswer } from "../gateway/gateway-object.ts";
-import type { NotAsked } from "../gateway/questions.ts";
+import { type Asking, type NotAsked, noteAnswer } from "../machine/asking.ts";
 import { inTime as resultInTime } from "../kube/deadline.ts";
 import { logFailure } from "../log.ts";
 import { knownNode } from "./node-routes.ts";
@@ -52,9 +51,11 @@ serve(questionRoutes, "GET /v1/nodes/{name}/questions", async (c) => {
   if (!(await knownNode(c.env, name))) return refuse("not-found");
   const where = await whereToAsk(c, name);
   if ("unasked" in where) return refuseUnasked(where.unasked);
-  const on = await atGateway(name, () => gateway(c.env, where.gateway).questionsOf(name));
+  const on = await atObject(name, () => gateway(c.env, where.gateway).questionsOf(name));
   if (on === undefined) return refuse("busy", { retryAfterSeconds: 10 });
-  return on ? c.json({ on } satisfies QuestionsAnswer) : refuseUnasked(where.withoutSocket);
+  return on
+    ? c.json({ on } satisfies QuestionsAnswer)
+    : refuseUnasked(where.silent ?? { reason: "no socket" });
 });
 
 const { ofMachineAMinute, ofOperatorAtOnce, ofOperatorAMinute } = ASKING_LIMITS;
@@ -71,7 +72,8 @@ function auditText({ name, parameters }: Pick<AskBody, "name" | "parameters">): 
 
 type Unasked = NotAsked | { reason: "silent"; sinceMs: number } | { reason: "forbidden by its token" };
 
-type Where = { unasked: Unasked } | { gateway: number; withoutSocket: Unasked };
+/** `silent`: since when nothing was heard of the machine; absent if it reports. */
+type Where = ({ unasked: Unasked } | { gateway: number }) & { silent?: Unasked };
 
 /** Returns the gateway of the machine, or why the machine is not asked. */
 async function whereToAsk(c: Context<App>, name: string): Promise<Where> {
@@ -81,28 +83,40 @@ async function whereToAsk(c: Context<App>, name: string): Promise<Where> {
     mayBeAsked,
   } = await inTime(() => c.env.NODES.getByName(name).whereToAsk());
   if (!mayBeAsked) return { unasked: { reason: "forbidden by its token" } };
-  const withoutSocket: Unasked =
-    silentSinceMs === null ? { reason: "no socket" } : { reason: "silent", sinceMs: silentSinceMs };
-  return number === null ? { unasked: withoutSocket } : { gateway: number, withoutSocket };
+  const silent =
+    silentSinceMs === null ? {} : { silent: { reason: "silent" as const, sinceMs: silentSinceMs } };
+  if (number !== null) return { gateway: number, ...silent };
+  return { unasked: silent.silent ?? { reason: "no socket" }, ...silent };
 }
 
 /** Sends a question to the gateway of the machine. Returns the lines of the answer, or why the machine is not asked. */
-async function send(c: Context<App>, asking: GatewayAsking): Promise<ReadableStream<Uint8Array> | Unasked> {
+async function send(c: Context<App>, asking: Asking): Promise<ReadableStream<Uint8Array> | Unasked> {
   const { name } = asking;
   const where = await whereToAsk(c, name);
-  if ("unasked" in where) return where.unasked;
+  if ("unasked" in where && where.unasked.reason !== "no socket") return where.unasked;
+  const got = "unasked" in where ? where.unasked : await ask(gateway(c.env, where.gateway), asking);
+  if (got instanceof ReadableStream || got.reason !== "no socket") return got;
+  const { silent } = where;
+  // The machine gets the question with the answer to its next report over HTTP.
+  return silent ?? ask(c.env.NODES.getByName(name), asking);
+}
+
+/** Asks by an object. */
+async function ask(
+  object: Pick<Fetcher, "fetch">,
+  asking: Asking,
+): Promise<ReadableStream<Uint8Array> | NotAsked> {
   const init = { method: "POST", body: JSON.stringify(asking) };
-  const response = await atGateway(name, (signal) =>
-    gateway(c.env, where.gateway).fetch("https://gateway/", { ...init, signal }),
+  const response = await atObject(asking.name, (signal) =>
+    object.fetch("https://object/", { ...init, signal }),
   );
   if (!response) return { reason: "busy" };
   if (response.headers.get("content-type") === ANSWER_TYPE && response.body) return response.body;
-  const why = await response.json<NotAsked>();
-  return why.reason === "no socket" ? where.withoutSocket : why;
+  return response.json<NotAsked>();
 }
 
 /** Returns the answer of the machine's gateway; undefined if it fails: one of an earlier version, or during a deploy. */
-async function atGateway<T>(name: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
+async function atObject<T>(name: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
   try {
     return await inTime(ask);
   } catch (error) {
@@ -122,6 +136,8 @@ function refuseUnasked(why: Unasked): Response {
       return refuse("question-off", { detail: "Its join token forbids questions (--no-questions)." });
     case "no socket":
       return refuse("no-socket");
+    case "not over HTTP":
+      return refuse("no-socket", { detail: NOT_OVER_HTTP });
     case "off":
       return refuse("question-off", { detail: offText(why.on) });
     case "too many":
@@ -131,6 +147,7 @@ function refuseUnasked(why: Unasked): Response {
   }
 }
 
+const NOT_OVER_HTTP = `It reports over HTTP. A bundle or a followed log needs its socket, as does a question to a machine that reports less often than every ${ASKING_LIMITS.reportWithinSeconds - ASKING_LIMITS.graceSeconds} s.`;
 const TOO_MANY = `It answers ${QUESTION_LIMITS.atOnce} questions now, which are the most at once.`;
 
 function offText(on: readonly string[]): string {
@@ -141,7 +158,9 @@ function offText(on: readonly string[]): string {
 
 /** Returns the answer as it comes. It ends when the operator's credential has ended. */
 function answer(c: Context<App>, name: string, from: ReadableStream<Uint8Array>): Response {
-  const lines = new AnswerLines(from, answerSeconds(name), () => inTime(() => isStillValid(c)));
+  const lines = new AnswerLines(from, answerSeconds(name) + ASKING_LIMITS.reportWithinSeconds, () =>
+    inTime(() => isStillValid(c)),
+  );
   return new Response(lines.body, { headers: { "content-type": ANSWER_TYPE } });
 }
 

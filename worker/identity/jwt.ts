@@ -80,7 +80,7 @@ function isOtherAudience(error: unknown): boolean {
 }
 
 /** The kinds of requests that an enrolled machine signs. */
-export type MachineAction = "report" | "leave" | "rotate" | "upgrade";
+export type MachineAction = "report" | "leave" | "rotate" | "upgrade" | "answer";
 
 /** Returns the claims of a request if this key signed it for this action, name and body. */
 export async function verifyRequest(

@@ -6,6 +6,7 @@ import type {
   RotationAnswer,
   UpgradeAnswer,
 } from "../../shared/protocol/answers.ts";
+import type { PartAnswer } from "../../shared/protocol/asking.ts";
 import { failure, type Result } from "../../shared/result.ts";
 
 /** The first place where a request's body, or the facts in a report, do not follow the protocol. */
@@ -27,7 +28,10 @@ export type Refusal =
 /** The answer to a report. `gateway`: the number of the gateway that the machine may open a socket to. */
 export type ReportReply = ReportAnswer & { gateway?: number };
 
-export type MachineAnswer = Result<ReportReply | RotationAnswer | LeaveAnswer | UpgradeAnswer, Refusal>;
+export type MachineAnswer = Result<
+  ReportReply | RotationAnswer | LeaveAnswer | UpgradeAnswer | PartAnswer,
+  Refusal
+>;
 
 export const UNAUTHENTICATED = failure<Refusal>({ reason: "unauthenticated" });
 export const WRONG_ORIGIN = failure<Refusal>({ reason: "wrong-origin" });

@@ -6,31 +6,30 @@ import type { TimelineRange } from "../../shared/fleet/timeline.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { noteFork } from "../../shared/node/duplicate-senders.ts";
 import type { MaintenanceOrder } from "../../shared/node/maintenance.ts";
-import type { LeaveAnswer, Phase, UpgradeAnswer } from "../../shared/protocol/answers.ts";
-import { upgradeSchema } from "../../shared/protocol/claims.ts";
+import type { LeaveAnswer, Phase } from "../../shared/protocol/answers.ts";
+import { answerBodySchema } from "../../shared/protocol/asking.ts";
 import { mayBeAsked } from "../../shared/protocol/join-tokens.ts";
-import { ROLLOUT_LIMITS } from "../../shared/protocol/limits.ts";
 import type { HistoryEntry, ListedSenders } from "../../shared/protocol/operator-answers.ts";
 import type { RuntimeNeed } from "../../shared/protocol/operator-api.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { TimelineAnswer } from "../../shared/protocol/timeline.ts";
 import { type Result, success } from "../../shared/result.ts";
-import { currentMs, type Timer } from "../clock.ts";
+import { after, currentMs } from "../clock.ts";
 import { type Environment, fleetIndex, gateway, gatewaySize, origins, registry } from "../env.ts";
 import type { MachineAction } from "../identity/jwt.ts";
 import { randomNonce } from "../identity/mac-keys.ts";
-import { withDeadline } from "../kube/deadline.ts";
-import { logFailure } from "../log.ts";
 import type { MachineOrder } from "../registry/bulk.ts";
 import type { GrantedPin } from "../registry/pins.ts";
 import type { HistoryRequest } from "../storage/history.ts";
 import { StoredObject } from "../storage/migrations.ts";
 import { registerAgain } from "../tick/registration.ts";
-import { ASKED_TOO_OFTEN, type MachineAnswer, type Refusal, tooLate, UNAUTHENTICATED } from "./answers.ts";
+import { type MachineAnswer, type Refusal, tooLate, UNAUTHENTICATED } from "./answers.ts";
+import { answerOf, type Asking } from "./asking.ts";
 import { hasReported, recordReturn } from "./contact.ts";
 import { decideReport, type ReportSituation } from "./decide-report.ts";
 import { ReportExecutor } from "./execute-report.ts";
-import { type Freshness, FreshRequests, requestRate } from "./fresh-requests.ts";
+import { type Freshness, FreshRequests } from "./fresh-requests.ts";
+import { HttpQuestions } from "./http-questions.ts";
 import { IndexUpdates, UPDATE_LIMITS } from "./index-updates.ts";
 import { setNeededRuntime } from "./known-facts.ts";
 import type { ReturnedLoan, SocketAnswer, SocketReport } from "./lease-loan.ts";
@@ -43,6 +42,7 @@ import { RegistryStatus } from "./registry-status.ts";
 import { executeOrder, Removal } from "./removal.ts";
 import { type ShownByObject, shownNode, shownTimeline, withLent, withLentSamples } from "./shown-node.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
+import { UpgradeQuestions } from "./upgrade-questions.ts";
 import { Upkeep } from "./upkeep.ts";
 
 type CheckedReport = VerifiedRequest & ParsedReport;
@@ -62,7 +62,8 @@ export class NodeObject extends StoredObject {
   readonly #removal: Removal;
   readonly #lending: Lending;
   readonly #index: IndexUpdates;
-  readonly #questions: UpgradeQuestions;
+  readonly #upgrades: UpgradeQuestions;
+  readonly #questions: HttpQuestions;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
@@ -80,7 +81,8 @@ export class NodeObject extends StoredObject {
     this.#upkeep = new Upkeep(env, state);
     const index = () => fleetIndex(env);
     this.#index = new IndexUpdates({ state, index, timer: env.timer, nowMs: currentMs, random: Math.random });
-    this.#questions = new UpgradeQuestions(index, env.timer, currentMs);
+    this.#upgrades = new UpgradeQuestions(index, env.timer, currentMs);
+    this.#questions = new HttpQuestions({ timer: env.timer ?? after, nowMs: currentMs, nonce: randomNonce });
     this.#executor = new ReportExecutor(state, this.#requests, this.#registry, this.#upkeep, this.#index);
     this.#lending = new Lending({
       state,
@@ -132,8 +134,11 @@ export class NodeObject extends StoredObject {
     await this.#lending.withdraw();
     const offered = () => (request.wantsSocket ? this.#registry.gateway() : null);
     this.#upkeep.offersSocket = offered() !== null;
-    const answer = await this.#handle(request, checked.value);
+    const handled = await this.#handle(request, checked.value);
     this.#lending.noteHttp();
+    // Only an accepted report proves that the machine itself gets the question.
+    const questions = handled.ok ? this.#questions.offered(request.questions ?? null) : {};
+    const answer = handled.ok ? success({ ...handled.value, ...questions }) : handled;
     const number = offered();
     const phase = answer.ok && "phase" in answer.value ? answer.value.phase : undefined;
     if (number === null || !OPENING_PHASES.has(phase)) return answer;
@@ -149,6 +154,7 @@ export class NodeObject extends StoredObject {
     if (!checked.ok) return { answer: checked, lent: null };
     const answer = await this.#handle(request, checked.value);
     if (!answer.ok) return { answer, lent: null };
+    this.#questions.stop("the machine has opened a socket: ask again");
     const { by, report } = checked.value;
     const lent = await this.#lending.lend({ gateway: number, session, floor, by, endings }, report);
     this.#index.update();
@@ -255,7 +261,26 @@ export class NodeObject extends StoredObject {
     if (!verified.ok) return verified;
     const { by, use } = verified.value;
     if (!this.#state.keys.enrolled()?.thumbprints.includes(by)) return UNAUTHENTICATED;
-    return this.#requests.answerOnce(use, () => this.#questions.answer(request));
+    return this.#requests.answerOnce(use, () => this.#upgrades.answer(request));
+  }
+
+  /** Asks the machine with its next report over HTTP. The Worker sends an Asking. */
+  override async fetch(request: Request): Promise<Response> {
+    const asking = await request.json<Asking>();
+    const { nodeStatusUpdateFrequencyMs: intervalMs } = this.#state.facts.timing();
+    return answerOf(this.env, this.ctx, asking, (over) =>
+      this.#questions.ask(asking.asked, intervalMs, over),
+    );
+  }
+
+  /** Takes parts of an answer to a question that the machine got with the answer to its report. */
+  async answer(request: SignedRequest): Promise<MachineAnswer> {
+    const verified = await this.#verify(request, "answer");
+    if (!verified.ok) return verified;
+    const { by, use } = verified.value;
+    if (!this.#state.keys.enrolled()?.thumbprints.includes(by)) return UNAUTHENTICATED;
+    const body = parseBody(answerBodySchema, request.body);
+    return body.ok ? success(await this.#questions.take(use, body.value)) : body;
   }
 
   /** Removes the machine at its own request. After a success the route calls `forget`. */
@@ -408,42 +433,5 @@ export class NodeObject extends StoredObject {
     this.#index.update();
     if (isDone) this.ctx.waitUntil(this.#lending.reportNow());
     return isDone;
-  }
-}
-
-const ASK_WITHIN_MS = 3000;
-/** The token bucket of a machine's upgrade questions. The shim asks once in one or two hours; one index answers all. */
-const LIMIT = { atOnce: ROLLOUT_LIMITS.questionsAtOnce, everyMs: 60_000 };
-/** The answer if the fleet index does not answer in time, or fails. The machine asks again in one or two hours. */
-const NOT_KNOWN = { version: null, why: "not known" } as const;
-
-export class UpgradeQuestions {
-  readonly #index: () => { upgrade: (name: string, version: string) => Promise<UpgradeAnswer> };
-  readonly #nowMs: () => number;
-  readonly #timer: Timer | undefined;
-  readonly #mayAsk = requestRate(() => LIMIT);
-
-  constructor(
-    index: () => { upgrade: (name: string, version: string) => Promise<UpgradeAnswer> }, // returns the fleet index
-    timer: Timer | undefined, // the object's timer
-    nowMs: () => number, // typically currentMs
-  ) {
-    this.#index = index;
-    this.#timer = timer;
-    this.#nowMs = nowMs;
-  }
-
-  /** Returns the fleet index's answer to an upgrade question. Without an answer, the machine must not upgrade. */
-  async answer({ name, body }: Pick<SignedRequest, "name" | "body">): Promise<MachineAnswer> {
-    const asked = parseBody(upgradeSchema, body);
-    if (!asked.ok) return asked;
-    if (!this.#mayAsk(this.#nowMs())) return ASKED_TOO_OFTEN;
-    const ask = () => this.#index().upgrade(name, asked.value.version);
-    try {
-      return success(await withDeadline<UpgradeAnswer>(ASK_WITHIN_MS, ask, NOT_KNOWN, this.#timer));
-    } catch (error) {
-      logFailure({ node: name, message: "no answer about an upgrade", error: String(error) });
-      return success<UpgradeAnswer>(NOT_KNOWN);
-    }
   }
 }

@@ -23,6 +23,8 @@ export interface SignedRequest {
   address: string;
   /** Present if the machine wants to continue over a socket. */
   wantsSocket?: true;
+  /** The questions that a machine answers over HTTP; absent if the report names none. */
+  questions?: string[];
   /** The time until which the machine waits for the answer to a report; absent from an earlier version's request. */
   untilMs?: number;
 }

@@ -8,7 +8,7 @@ import {
   type RotationAnswer,
   type UpgradeAnswer,
 } from "../../../shared/protocol/answers.ts";
-import { ANSWER_TYPE } from "../../../shared/protocol/asking.ts";
+import { ANSWER_TYPE, type PartAnswer } from "../../../shared/protocol/asking.ts";
 import {
   historySchema,
   pendingSchema,
@@ -28,7 +28,18 @@ const reported: z.ZodMiniType<ReportAnswer> = z.object({
   reportInMs: z.number(),
   factsRefused: z.exactOptional(z.object({ path: z.string(), message: z.string() })),
   socket: z.exactOptional(z.object({ path: z.string(), withinMs: z.number() })),
+  questions: z.exactOptional(
+    z.array(
+      z.object({
+        id: z.string(),
+        question: z.object({ name: z.string(), parameters: z.record(z.string(), z.string()) }),
+        asker: z.string(),
+        proof: z.exactOptional(z.string()),
+      }),
+    ),
+  ),
 });
+const part: z.ZodMiniType<PartAnswer> = z.object({ isWanted: z.boolean(), bytes: z.number() });
 const enrolled: z.ZodMiniType<EnrolmentAnswer> = z.object({ kid: z.string(), ticket: z.string() });
 const rotated: z.ZodMiniType<RotationAnswer> = z.object({ kid: z.string() });
 const upgrade: z.ZodMiniType<UpgradeAnswer> = z.union([
@@ -150,6 +161,12 @@ export const MACHINES_DESCRIPTIONS = {
       answers: {
         200: json("The Node is removed, and the Worker refuses the key from now on.", { leave: left }),
       },
+    },
+    "POST /v1/nodes/{name}/answers": {
+      id: "answerQuestion",
+      what: "Send parts of the answer to a question that came with the answer to a report over HTTP",
+      more: "The answer states whether further parts are wanted, and how many bytes of parts may follow.",
+      answers: { 200: json("What may follow.", { part }) },
     },
     "POST /v1/nodes/{name}/upgrade": {
       id: "askForUpgrade",

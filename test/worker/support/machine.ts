@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import type { Environment } from "../../../worker/env.ts";
 import type { KnownCluster } from "../../../worker/kube/token.ts";
-import { reporter } from "../../../node-shim/worker-link/reporter.ts";
+import { reporter, type ReportLink } from "../../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";
 import { type Transport, type TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
 import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/identity.ts";
@@ -110,8 +110,10 @@ export async function enrolled(
 export function shimOf(
   { name, key, kid }: Omit<EnrolledMachine, "ticket">,
   startId = "start-1",
+  link?: ReportLink, // absent: a machine that names no questions
 ): ReturnType<typeof reporter> {
   return reporter({
+    ...(link && { link }),
     name,
     origin: ORIGIN,
     key,

@@ -4,6 +4,7 @@ import type { CryptoKey } from "jose";
 import { type AnswerLine, answerLine } from "../../shared/protocol/asking.ts";
 import { ASKING_LIMITS, QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import type { AnswerEnd } from "../../shared/protocol/questions.ts";
+import type { Timer } from "../clock.ts";
 import type { TokenBucket } from "../storage/token-bucket.ts";
 
 interface StreamEvents {
@@ -52,6 +53,10 @@ export class AnswerStream {
   /** The bytes that a machine may have sent before it learns that the stream has ended. */
   get credit(): number {
     return this.#credit;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
   /** true if the machine has ended the answer. */
@@ -135,6 +140,26 @@ export class AnswerStream {
     this.#events.read(this.#read);
     this.#read = 0;
   }
+}
+
+/** Keeps the stream alive, and ends it after `seconds`. Returns a function that ends this. */
+export function keepAlive(
+  stream: AnswerStream,
+  seconds: number,
+  { timer, nowMs }: { timer: Timer; nowMs: () => number },
+): () => void {
+  const fromMs = nowMs();
+  let cancel = () => {};
+  const again = () => {
+    cancel = timer(1000 * ASKING_LIMITS.aliveSeconds, () => {
+      if (Math.abs(nowMs() - fromMs) >= 1000 * seconds)
+        return stream.stop(`the answer has not ended within ${seconds} s`);
+      stream.keepAlive();
+      return again();
+    });
+  };
+  again();
+  return () => cancel();
 }
 
 /** Returns the number of bytes that a text in base64 stands for. */
