@@ -4,6 +4,7 @@ import { type SeededKey, seededKey } from "../jwt.ts";
 import { randomOf } from "../random.ts";
 import type { TransportRequest } from "../../../../node-shim/worker-link/exchange.ts";
 import { heartbeatKinds } from "./kinds/heartbeats.ts";
+import { questionKinds } from "./kinds/questions.ts";
 import { reportKinds } from "./kinds/reports.ts";
 import { textKinds } from "./kinds/texts.ts";
 import { type FrameDraw, type FrameKind, reportRequest, type Shot } from "./shot.ts";
@@ -16,6 +17,7 @@ import type { Tapped } from "./tapped.ts";
  */
 const KINDS: [kind: string, make: FrameKind][] = interleaved([
   Object.entries(textKinds),
+  Object.entries(questionKinds),
   Object.entries(heartbeatKinds),
   Object.entries(heartbeatKinds),
   Object.entries(reportKinds),

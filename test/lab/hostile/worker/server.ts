@@ -98,6 +98,11 @@ export async function hostileWorker(seed: number, style: Style): Promise<Hostile
     }
   }
 
+  const asked = () => ({
+    question: { name: draw().pick(["disks", "units", "logs", hostileText(draw())]), parameters: {} },
+    asker: draw().chance(0.5) ? "alice" : hostileText(draw()),
+  });
+
   const report = () => ({
     phase: draw().chance(0.5) ? "registering" : hostileText(draw()),
     ready: draw().chance(0.5),
@@ -107,6 +112,7 @@ export async function hostileWorker(seed: number, style: Style): Promise<Hostile
     ticket: `t${index}`,
     reportInMs: draw().pick([0, 0.001, 1]),
     socket: { path: "/v1/gateways/1/nodes/edge-1?t=x", withinMs: 0 },
+    questions: [{ id: `q${index}`, ...asked() }],
   });
 
   server.on("upgrade", (request, socket, head) => {
@@ -122,11 +128,18 @@ export async function hostileWorker(seed: number, style: Style): Promise<Hostile
       worker.askedMs.push(performance.now());
       say({ type: "report-answer", status: 200, body: report(), comeBackWithinMs: 0 });
     });
-    const frames = [
+    const frames: object[] = [
       { type: "report-now" },
       { type: "again", reason: "over" },
       { type: "news", text: hostileText(draw()) },
     ];
+    // A question that a gateway must not send ends the socket, so that only some sockets get questions.
+    if (draw().chance(0.2))
+      frames.push(
+        { type: "question", id: 1, credit: 131_072, ...asked() },
+        { type: "credit", id: 1, bytes: 2 ** 40 },
+        { type: "end", id: 7 },
+      );
     let sent = 0;
     const drip = setInterval(() => {
       say(frames[sent++ % frames.length]!);

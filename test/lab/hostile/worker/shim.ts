@@ -28,7 +28,16 @@ export function shimWith(url: string): Shim {
   const state = join(folder, "state");
   const flags: Record<string, string[]> = {
     join: ["--join-token-file", token, "--hostname-override", "edge-1"],
-    run: ["--join-token-file", token, "--hostname-override", "edge-1", "--log-format", "text"],
+    run: [
+      "--join-token-file",
+      token,
+      "--hostname-override",
+      "edge-1",
+      "--log-format",
+      "text",
+      "--questions",
+      "safe",
+    ],
     doctor: ["--hostname-override", "edge-1"],
     "upgrade --check": [],
   };
