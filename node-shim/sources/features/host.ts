@@ -3,6 +3,7 @@ import { closeSync, constants, openSync, readdirSync, readSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { oneAtATime } from "../../base/one-at-a-time.ts";
+import { openTrusted } from "../../base/ownership.ts";
 
 /** The most bytes that are read of a file of /proc or /sys. */
 const KERNEL_BYTES = 64 * 1024;
@@ -24,6 +25,8 @@ export interface Host {
   list: (path: string) => string[];
   /** Reads a file on a disk; undefined if there is no such file. */
   disk: (path: string) => Promise<Buffer | undefined>;
+  /** Reads a file on a disk that only root and the shim's user can have written; undefined for another one. */
+  trusted: (path: string) => Promise<Buffer | undefined>;
   /** Lists a folder on a disk by name. */
   diskList: (path: string) => Promise<string[]>;
   /** Notes why a feature is not read whole. Returns undefined, for a feature that is not known. */
@@ -55,11 +58,17 @@ export function hostBelow(root: string, mostEntries: number = MOST_ENTRIES): Hos
     return names.toSorted().slice(0, mostEntries);
   };
   // A disk's file may hang, and the first one that does would hold up the others.
-  const ofDisk = oneAtATime(
-    "the read of",
-    (path) => readWhole(join(root, path)).catch((error: unknown) => noted(error)),
-    GIVE_UP_MS,
-  );
+  const reader = (read: (path: string) => Promise<Buffer>) => {
+    const ofDisk = oneAtATime(
+      "the read of",
+      (path) => read(join(root, path)).catch((error: unknown) => noted(error)),
+      GIVE_UP_MS,
+    );
+    return async (path: string) => {
+      const reading = await ofDisk(path);
+      return reading.ok ? reading.value : note(reading.error.message);
+    };
+  };
   const listed = oneAtATime(
     "the list of",
     (path) => readdir(join(root, path)).catch((error: unknown) => noted(error)),
@@ -72,10 +81,8 @@ export function hostBelow(root: string, mostEntries: number = MOST_ENTRIES): Hos
         path,
         orNone(() => readdirSync(join(root, path))),
       ),
-    disk: async (path) => {
-      const reading = await ofDisk(path);
-      return reading.ok ? reading.value : note(reading.error.message);
-    },
+    disk: reader(readWhole),
+    trusted: reader(readTrusted),
     diskList: async (path) => {
       const reading = await listed(path);
       return reading.ok ? bounded(path, reading.value) : (note(reading.error.message), []);
@@ -105,8 +112,19 @@ function readStart(path: string): string {
   }
 }
 
-async function readWhole(path: string): Promise<Buffer> {
-  const file = await open(path, READ);
+/** Reads a file that no other user can have written or linked to another one, such as one with secrets. */
+async function readTrusted(path: string): Promise<Buffer> {
+  const opened = openTrusted(path, "file");
+  if (!opened.ok) throw new Error(opened.error);
+  try {
+    return await readWhole(path, opened.value.self);
+  } finally {
+    opened.value.close();
+  }
+}
+
+async function readWhole(path: string, opened: string = path): Promise<Buffer> {
+  const file = await open(opened, READ);
   try {
     const stat = await file.stat();
     if (!stat.isFile()) throw new Error(`${path} is no file`);

@@ -150,7 +150,7 @@ export async function localFeatures(
   for (const name of await host.diskList(FEATURE_FILES)) {
     if (name.startsWith(".")) continue;
     const path = `${FEATURE_FILES}/${name}`;
-    const bytes = await host.disk(path);
+    const bytes = await host.trusted(path);
     if (bytes && bytes.length > FILE_BYTES) host.note(`${path} has more than ${FILE_BYTES} bytes`);
     else if (bytes) readFeatureFile(bytes.toString("utf8"), path, found, host, nowMs);
   }

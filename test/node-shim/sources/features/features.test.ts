@@ -1,6 +1,6 @@
 // Tests which features the shim reads, from the files of made-up machines, and how it limits what it has read.
 import { gzipSync } from "node:zlib";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished, test } from "vitest";
@@ -443,6 +443,17 @@ describe("what cannot be read → a warning, once", () => {
     expect(warnings).toEqual([expect.stringMatching(warning)]);
   });
 
+  it.each([
+    ["a feature file", "a"],
+    ["the folder of a feature file", ""],
+  ])("%s that other users may write → not read", async (_, entry) => {
+    const root = rootOf({ [`${FEATURE_FILES}/a`]: "x=1" });
+    chmodSync(join(root, FEATURE_FILES, entry), 0o777);
+    const { read, warnings } = reading({}, ["local.label"], root);
+    expect((await read()).attributes["local.label"]).toEqual({});
+    expect(warnings).toEqual([expect.stringContaining("can be written by others")]);
+  });
+
   it("a feature file that is a device → not read", async () => {
     const root = rootOf({ [`${FEATURE_FILES}/b`]: "x=1" });
     symlinkSync("/dev/zero", join(root, FEATURE_FILES, "a"));
@@ -463,6 +474,7 @@ function hostOf(files: Files, notes: string[] = []): Host {
     text,
     list: (folder) => [...new Set(entries(folder))],
     disk: (path) => Promise.resolve(files[path] === undefined ? undefined : Buffer.from(files[path])),
+    trusted: () => Promise.resolve(undefined),
     diskList: () => Promise.resolve([]),
     note: (problem) => {
       notes.push(problem);
