@@ -86,6 +86,7 @@ function propertiesOf(user: string | null, stateFolder: string): string[] {
     ...(isRoot ? [] : ["CapabilityBoundingSet=", "PrivateDevices=yes"]),
     "NoNewPrivileges=yes",
     "ProtectSystem=strict",
+    "ReadOnlyPaths=/run -/dev/hugepages -/dev/mqueue -/dev/shm",
     "ProtectHome=read-only",
     "PrivateTmp=yes",
     `InaccessiblePaths=-${stateFolder}`,

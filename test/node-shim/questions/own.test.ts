@@ -65,6 +65,7 @@ test.each<[user: string | null, has: string[], lacks: string[]]>([
   const common = [
     "NoNewPrivileges=yes",
     "ProtectSystem=strict",
+    "ReadOnlyPaths=/run -/dev/hugepages -/dev/mqueue -/dev/shm",
     "InaccessiblePaths=-/state",
     "RuntimeMaxSec=13",
   ];
