@@ -1,6 +1,6 @@
 // Derives the form of a question from its usage, as QUESTIONS has it: `unit=NAME|kernel=yes [lines=100]`.
 import type { AskBody } from "../../../shared/protocol/asking.ts";
-import { QUESTION_LIMITS } from "../../../shared/protocol/limits.ts";
+import { ASKING_LIMITS, QUESTION_LIMITS } from "../../../shared/protocol/limits.ts";
 import { QUESTION_NAMES, type QuestionRow, QUESTIONS } from "../../../shared/protocol/questions.ts";
 
 export interface QuestionField {
@@ -57,8 +57,10 @@ export function ownRowIn(list: string, name: string): OwnRow | undefined {
 /** Returns the name of a question's parameter in the page's address. */
 export const parameterKey = (parameter: string): string => `with.${parameter}`;
 
+/** Returns the fields of a question. A machine that means harm may list more parameters than a question can have. */
 export function fieldsOf(usage: string): QuestionField[] {
-  return usage.split(" ").filter(Boolean).flatMap(fieldsOfPart);
+  const parts = usage.slice(0, QUESTION_LIMITS.lineLength).split(" ").filter(Boolean);
+  return parts.flatMap(fieldsOfPart).slice(0, ASKING_LIMITS.parameters);
 }
 
 function fieldsOfPart(part: string): QuestionField[] {

@@ -100,3 +100,8 @@ it.each<[parameters: Record<string, string>, text: string, command: string]>([
     `${command} --key ~/.config/rollcall/question-key`,
   ]);
 });
+
+it("a machine that means harm lists a million parameters → as many fields as a question can have", () => {
+  expect(fieldsOf("[a=1] ".repeat(1_000_000))).toHaveLength(16);
+  expect(fieldsOf(Array.from({ length: 1000 }, (_, at) => `p${at}=A`).join("|"))).toHaveLength(16);
+});
