@@ -18,6 +18,7 @@ main() {
   command_link=$root/usr/local/bin/node-shim
   manual_link=$root/usr/local/share/man/man8/node-shim.8.gz
   units=$root/usr/local/lib/systemd/system
+  drop_ins=$root/etc/systemd/system/rollcall-node-shim.service.d
   config=$root/etc/rollcall
   state=$root/var/lib/rollcall
   work='' stage='' undo=''
@@ -298,7 +299,7 @@ list() {
     set -- "$units/$SOCKET" "$units/$ANSWER" "$units/$UNIT" "$manual_link" "$home"
     if is_own_command; then set -- "$command_link" "$@"; fi
   fi
-  [ -z "$purge" ] || set -- "$@" "$config/kubelet.yaml" "$config/node-shim.env" "$config/join-token" "$state"
+  [ -z "$purge" ] || set -- "$@" "$config/kubelet.yaml" "$config/node-shim.env" "$config/join-token" "$drop_ins/kmsg.conf" "$state"
   for file; do
     if [ -e "$file" ] || [ -L "$file" ]; then echo "  $file"; fi
   done
@@ -317,7 +318,8 @@ remove_files() {
 
 purge_files() {
   rm -rf "$state"
-  rm -f "$config/kubelet.yaml" "$config/node-shim.env" "$config/join-token"
+  rm -f "$config/kubelet.yaml" "$config/node-shim.env" "$config/join-token" "$drop_ins/kmsg.conf"
+  if [ -d "$drop_ins" ]; then rmdir --ignore-fail-on-non-empty "$drop_ins"; fi
   if [ -d "$config" ]; then rmdir --ignore-fail-on-non-empty "$config"; fi
 }
 

@@ -17,6 +17,7 @@ import {
   ASK_SERVICE_UNIT,
   ASK_SOCKET_UNIT,
   askUnitText,
+  KMSG_TEXT,
   MADE_BY,
   UNIT_NAME,
   unitText,
@@ -38,14 +39,16 @@ export function addServiceCommands(program: Command): void {
         ...LOG_FORMATS,
       ]),
     )
+    .option("--kmsg", "let the service read the kernel's log at /dev/kmsg, for --problem-detectors")
     .option("--print", "print the unit, and install nothing")
     .addHelpText("after", EXAMPLES)
-    .action(async (flags: MachineFlags & { state: string; print?: true }, command: Command) => {
+    .action(async (flags: MachineFlags & { state: string; kmsg?: true; print?: true }, command: Command) => {
       // Throws for flags that `run` would refuse at every start.
       machineSettings(withSet(flags));
       if (flags.caFile !== undefined) caFileCertificates(flags.caFile);
       if (!flags.print) requireTrusted(flags.state);
-      if (flags.print) process.stdout.write(unitsFrom(command, flags.state)[UNIT_NAME]);
+      if (flags.print)
+        process.stdout.write(`${unitsFrom(command, flags.state)[UNIT_NAME]}${flags.kmsg ? KMSG_TEXT : ""}`);
       else await installFrom(command, flags.state);
     });
 
@@ -67,7 +70,9 @@ If a package has installed the unit, this enables and starts that unit. Its flag
 /** Installs the service. The service's unit starts the shim with the flags of `command`. */
 export async function installFrom(command: Command, state: string): Promise<void> {
   const host = thisHost();
-  process.stderr.write(`node-shim: ${await installService(host, unitsFrom(command, state))}\n`);
+  const readsKernelLog = command.getOptionValue("kmsg") === true;
+  const done = await installService(host, unitsFrom(command, state), readsKernelLog);
+  process.stderr.write(`node-shim: ${done}\n`);
   const isPackaged = hasPackageUnit(host.root);
   for (const missing of [
     isPackaged ? missingFlags(host.root, runFlags(command)) : null,
@@ -76,7 +81,7 @@ export async function installFrom(command: Command, state: string): Promise<void
     if (missing !== null) process.stderr.write(`node-shim: ${missing}\n`);
 }
 
-const NOT_FOR_RUN = ["print", "installService"];
+const NOT_FOR_RUN = ["print", "kmsg", "installService"];
 /** The flags that only `join` needs: the enrolment stores their result. */
 export const NOT_AFTER_JOIN = ["url", "joinTokenFile"];
 

@@ -1,11 +1,11 @@
 // Implements `node-shim install-service` and `uninstall-service` with the unit and systemctl. The state folder stays.
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { codeOf, faultOf } from "../base/fault.ts";
 import { installedService } from "./installed.ts";
-import { ASK_SERVICE_UNIT, ASK_SOCKET_UNIT, MADE_BY, UNIT_NAME } from "./unit.ts";
+import { ASK_SERVICE_UNIT, ASK_SOCKET_UNIT, KMSG_DROP_IN, KMSG_TEXT, MADE_BY, UNIT_NAME } from "./unit.ts";
 
 export interface ServiceHost {
   /** The root of the file system: "/", or a test's folder. */
@@ -51,15 +51,21 @@ const ASK_UNITS = [ASK_SOCKET_UNIT, ASK_SERVICE_UNIT] as const;
 export type UnitTexts = Readonly<Record<typeof UNIT_NAME | (typeof ASK_UNITS)[number], string>>;
 
 /**
- * Enables and starts the service, and the socket for questions if the service has --questions. Returns one line for the
- * operator. Throws, with the remedy, if that fails.
+ * Enables and starts the service, and the socket for questions if the service has --questions. With `readsKernelLog` the
+ * service may read the kernel's log. Returns one line for the operator. Throws, with the remedy, if that fails.
  */
-export async function installService(host: ServiceHost, texts: UnitTexts): Promise<string> {
+export async function installService(
+  host: ServiceHost,
+  texts: UnitTexts,
+  readsKernelLog = false,
+): Promise<string> {
   requireSystemd(host, "install-service");
   const { root, systemctl } = host;
   const path = ownUnit(root);
   const fromPackage = packageUnit(root);
   if (fromPackage === undefined) writeUnit(path, texts[UNIT_NAME]);
+  if (readsKernelLog) writeUnit(ownUnit(root, KMSG_DROP_IN), KMSG_TEXT);
+  else removeKmsgDropIn(root);
   const asks = installedService(root)?.flags.some((flag) => /^--questions(=|$)/.test(flag)) === true;
   if (fromPackage === undefined) {
     if (!asks) await removeAskUnits(host);
@@ -84,9 +90,11 @@ export async function uninstallService(host: ServiceHost): Promise<string> {
   if (!isInstalled && fromPackage === undefined) return "no service is installed";
   if (isInstalled && !isOurs(path)) throw new Error(`${path} was not made by node-shim: remove it yourself`);
   await systemctl(["disable", "--now", UNIT_NAME]);
+  const hadDropIn = removeKmsgDropIn(root);
   if (isInstalled) await removeAskUnits(host);
   else if (existsSync(join(dirname(fromPackage ?? path), ASK_SOCKET_UNIT)))
     await systemctl(["disable", "--now", ASK_SOCKET_UNIT]);
+  if (!isInstalled && hadDropIn) await systemctl(["daemon-reload"]);
   if (!isInstalled)
     return `stopped and disabled; ${fromPackage} belongs to its package: ${removalOf(fromPackage)}`;
   rmSync(path);
@@ -101,6 +109,15 @@ async function removeAskUnits({ root, systemctl }: ServiceHost): Promise<void> {
   if (existsSync(ownUnit(root, ASK_SOCKET_UNIT))) await systemctl(["disable", "--now", ASK_SOCKET_UNIT]);
   for (const path of ASK_UNITS.map((name) => ownUnit(root, name)))
     if (existsSync(path) && isOurs(path)) rmSync(path);
+}
+
+/** Removes the drop-in of --kmsg, and its folder if no other drop-in is there. Returns whether there was a drop-in. */
+function removeKmsgDropIn(root: string): boolean {
+  const path = ownUnit(root, KMSG_DROP_IN);
+  if (!existsSync(path) || !isOurs(path)) return false;
+  rmSync(path);
+  if (readdirSync(dirname(path)).length === 0) rmdirSync(dirname(path));
+  return true;
 }
 
 function removalOf(packageUnit: string | undefined): string {
@@ -131,6 +148,7 @@ function writeUnit(path: string, unit: string): void {
   if (existsSync(path) && !isOurs(path))
     throw new Error(`${path} was not made by node-shim: move it away, or change it yourself`);
   try {
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, unit, { mode: 0o644 });
   } catch (error) {
     throw new Error(`${path} cannot be written (${codeOf(error)}): is the file system read-only?`, {

@@ -8,6 +8,17 @@ export const ASK_SERVICE_UNIT = "rollcall-ask@.service";
 export const ASK_SOCKET = "/run/rollcall-ask.sock";
 /** The first line of each unit that install-service makes. The shim changes no other unit. */
 export const MADE_BY = "# Made by node-shim install-service; uninstall-service removes it.";
+/** The path of the drop-in for install-service --kmsg, below the unit's folder. */
+export const KMSG_DROP_IN = `${UNIT_NAME}.d/kmsg.conf`;
+/** The text of KMSG_DROP_IN. The unit's private /dev stays: it gets one device, which the service can only read. */
+export const KMSG_TEXT = `${MADE_BY}
+# Lets problem detectors read the kernel's log, also where kernel.dmesg_restrict is 1.
+[Service]
+BindReadOnlyPaths=-/dev/kmsg
+DeviceAllow=/dev/kmsg r
+CapabilityBoundingSet=CAP_SYSLOG
+ProtectKernelLogs=no
+`;
 /** The state folder that systemd makes for the unit's StateDirectory=. */
 const DEFAULT_STATE = "/var/lib/rollcall";
 

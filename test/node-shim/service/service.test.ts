@@ -7,6 +7,8 @@ import {
   ASK_SERVICE_UNIT,
   ASK_SOCKET_UNIT,
   askUnitText,
+  KMSG_DROP_IN,
+  KMSG_TEXT,
   type Installation,
   MADE_BY,
   UNIT_NAME,
@@ -131,6 +133,31 @@ describe("install-service and uninstall-service", () => {
     await uninstallService(host);
     expect(said).toContain(`disable --now ${ASK_SOCKET_UNIT}`);
     expect(units()).toEqual([]);
+  });
+
+  test.each<[situation: string, folder: string]>([
+    ["install-service's unit", "none"],
+    ["the package's unit", "usr/lib/systemd/system"],
+  ])("--kmsg with %s → a drop-in; without --kmsg, or uninstalled → none", async (_situation, folder) => {
+    if (folder !== "none") put(`${folder}/${UNIT_NAME}`, TEMPLATE);
+    const dropIn = join(dirname(path()), KMSG_DROP_IN);
+    await installService(host, textsOf(UNIT), true);
+    expect(said).toEqual(["daemon-reload", `enable ${UNIT_NAME}`, `restart ${UNIT_NAME}`]);
+    expect(readFileSync(dropIn, "utf8")).toBe(KMSG_TEXT);
+    await installService(host, textsOf(UNIT));
+    expect(existsSync(dirname(dropIn))).toBe(false);
+    await installService(host, textsOf(UNIT), true);
+    said.length = 0;
+    await uninstallService(host);
+    expect(said.slice(0, 2)).toEqual([`disable --now ${UNIT_NAME}`, "daemon-reload"]);
+    expect(readdirSync(dirname(path()))).toEqual([]);
+  });
+
+  it("a drop-in of the same name from another writer → neither replaced nor removed", async () => {
+    put(`etc/systemd/system/${KMSG_DROP_IN}`, "[Service]\n");
+    await expect(installService(host, textsOf(UNIT), true)).rejects.toThrow(/was not made by node-shim/);
+    await uninstallService(host);
+    expect(readFileSync(join(dirname(path()), KMSG_DROP_IN), "utf8")).toBe("[Service]\n");
   });
 
   it("the package's service has --questions in its environment file → the package's socket is enabled, and disabled", async () => {

@@ -3,7 +3,14 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { ASK_SERVICE_UNIT, askUnitText, UNIT_NAME, unitText } from "../../../../node-shim/service/unit.ts";
+import {
+  ASK_SERVICE_UNIT,
+  askUnitText,
+  type Installation,
+  KMSG_TEXT,
+  UNIT_NAME,
+  unitText,
+} from "../../../../node-shim/service/unit.ts";
 import { ROOT, temporaryFolder } from "../../../node-shim/base/temporary-folder.ts";
 
 const template = (name: string) => readFileSync(join(ROOT, "infra/systemd", name), "utf8");
@@ -17,9 +24,10 @@ const INSTALLATION = {
 };
 
 test.skipIf(!hasSystemdAnalyze).each([
-  [UNIT_NAME, unitText],
-  [ASK_SERVICE_UNIT, askUnitText],
-])("%s: systemd-analyze → no complaint, exposure at most 2.5 (needs systemd-analyze)", (name, textOf) => {
+  [UNIT_NAME, UNIT_NAME, unitText],
+  [ASK_SERVICE_UNIT, ASK_SERVICE_UNIT, askUnitText],
+  ["with --kmsg", UNIT_NAME, (template: string, to: Installation) => unitText(template, to) + KMSG_TEXT],
+])("%s: systemd-analyze → no complaint, exposure at most 2.5 (needs systemd-analyze)", (_, name, textOf) => {
   const folder = temporaryFolder();
   onTestFinished(folder.remove);
   const path = join(folder.path, name);

@@ -1,0 +1,125 @@
+// Tests on a Debian under systemd that the service with --problem-detectors reads the journal, and the kernel's log from
+// the journal or, with install-service --kmsg, from /dev/kmsg.
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { CoreV1Api } from "@kubernetes/client-node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { mintToken } from "../../infra/local/admin.ts";
+import { KMSG_DROP_IN, UNIT_NAME } from "../../node-shim/service/unit.ts";
+import { buildPackages, DEB } from "../process/infra/deb/build-packages.ts";
+import {
+  bootDebian,
+  DEBIAN_PACKAGES,
+  DEBIAN_ROOT,
+  type DebianMachine,
+  needingDebian,
+} from "./debian-machine.ts";
+import { adminOf, eventually, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
+
+const { isSkipped, title } = needingDebian("problems in logs", "node");
+const NAME = "kernel-log";
+const DROP_IN = `/etc/systemd/system/${KMSG_DROP_IN}`;
+
+/** Returns the file of a monitor whose condition a line sets, and another line ends. */
+const monitor = (condition: string, source: object) =>
+  JSON.stringify({
+    ...source,
+    bufferSize: 10,
+    lookback: "5m",
+    source: "test",
+    conditions: [
+      { type: condition, reason: "IsWell", message: "is well", healthyPattern: `rollcall ${condition} ends` },
+    ],
+    rules: [{ type: "permanent", condition, reason: "IsIll", pattern: `rollcall ${condition} begins` }],
+  });
+const FILES = {
+  "kmsg.json": monitor("KernelIll", { plugin: "kmsg", logPath: "/dev/kmsg" }),
+  "journald.json": monitor("DaemonIll", {
+    plugin: "journald",
+    pluginConfig: { source: "daemon" },
+    logPath: "/var/log/journal",
+  }),
+};
+
+describe.skipIf(isSkipped || !existsSync("/dev/kmsg"))(title, () => {
+  let folder: ReturnType<typeof temporaryFolder>;
+  let machine: DebianMachine;
+  let cluster: Start;
+  beforeAll(async () => {
+    folder = temporaryFolder();
+    const built = DEBIAN_PACKAGES ?? join(folder.path, "packages");
+    if (DEBIAN_PACKAGES === undefined) await buildPackages(built, "all");
+    cluster = startLocal(["--state", join(folder.path, "cluster")]);
+    const [, url = ""] = await cluster.printed(/^Worker ready at (http:\S+)/m);
+    machine = await bootDebian(DEBIAN_ROOT, NAME);
+    // The journal has no line of the kernel, since journald has started without the device.
+    sh("mknod -m 600 /dev/kmsg c 1 11");
+    sh("cat > /tmp/shim.deb", execFileSync("cat", [join(built, DEB)], { maxBuffer: 2 ** 30 }));
+    sh("dpkg -i /tmp/shim.deb && mkdir -p /etc/npd");
+    for (const [name, text] of Object.entries(FILES)) sh(`cat > /etc/npd/${name}`, text);
+    const paths = Object.keys(FILES).map((name) => `/etc/npd/${name}`);
+    sh(`echo NODE_SHIM_FLAGS=--problem-detectors=${paths.join(",")} > /etc/rollcall/node-shim.env`);
+    const adminSecret = readFileSync(join(folder.path, "cluster/admin-secret"), "utf8").trim();
+    const token = await mintToken(url, adminSecret, { names: NAME, uses: 1, withoutFactsOnlyTaint: false });
+    sh(`node-shim join --url ${url} --join-token-file - --install-service`, token);
+  });
+  afterAll(async () => {
+    await machine?.stop();
+    cluster?.end("SIGINT");
+    await cluster?.ended;
+    folder.remove();
+  });
+
+  /** Runs a command on the machine and returns its standard output. Throws if the command fails. */
+  function sh(script: string, input?: string | Buffer): string {
+    const { code, stdout, stderr } = machine.sh(script, input);
+    if (code !== 0) throw new Error(`${script}: ${code}: ${stderr}`);
+    return stdout.trim();
+  }
+  /** Resolves once the Node has the condition with the status. */
+  async function condition(type: string, status: string): Promise<void> {
+    const api = adminOf(join(folder.path, "cluster")).makeApiClient(CoreV1Api);
+    await eventually(async () => {
+      const { status: { conditions = [] } = {} } = await api.readNode({ name: NAME });
+      return conditions.some((each) => each.type === type && each.status === status);
+    });
+  }
+  async function beginsAndEnds(type: string, writeLine: (line: string) => void): Promise<void> {
+    await condition(type, "False");
+    writeLine(`rollcall ${type} begins`);
+    await condition(type, "True");
+    writeLine(`rollcall ${type} ends`);
+    await condition(type, "False");
+  }
+  const toKernel = (line: string) => void sh(`echo '${line}' > /dev/kmsg`);
+  const capabilities = () => {
+    const pid = sh(`systemctl show --value --property MainPID ${UNIT_NAME}`);
+    return sh(`grep CapEff /proc/${pid}/status`).split(/\s+/)[1];
+  };
+
+  it("a line in the journal → the condition, until the line that ends it; the unit has no capability", async () => {
+    expect(capabilities()).toBe("0000000000000000");
+    await beginsAndEnds("DaemonIll", (line) => void sh(`logger -t daemon '${line}'`));
+  });
+
+  it("--kmsg, where the journal has no lines of the kernel → one more capability, and the condition", async () => {
+    sh("node-shim install-service --kmsg");
+    // Only CAP_SYSLOG.
+    expect(capabilities()).toBe("0000000400000000");
+    await beginsAndEnds("KernelIll", toKernel);
+  });
+
+  it("without --kmsg, where the journal has the kernel's lines → no drop-in, and the condition", async () => {
+    sh("systemctl restart systemd-journald && node-shim install-service");
+    expect([capabilities(), machine.sh(`test -e ${DROP_IN}`).code]).toEqual(["0000000000000000", 1]);
+    await beginsAndEnds("KernelIll", toKernel);
+  });
+
+  it("uninstalled, or the package purged → no drop-in", () => {
+    sh("node-shim install-service --kmsg && node-shim uninstall-service");
+    expect(sh("ls /etc/systemd/system")).not.toContain(UNIT_NAME);
+    sh("node-shim install-service --kmsg && dpkg -P rollcall-node-shim");
+    expect(sh("ls /etc/systemd/system")).not.toContain(UNIT_NAME);
+  });
+});
