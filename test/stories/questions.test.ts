@@ -24,6 +24,7 @@ import {
   onSocket,
   slug,
 } from "../faults/sockets/on-socket.ts";
+import { IndexObject } from "../../worker/fleet/index-object.ts";
 import { GatewayObject } from "../../worker/gateway/gateway-object.ts";
 import { NodeObject } from "../../worker/machine/node-object.ts";
 import { after, eventually, pass, shift } from "../worker/support/clock.ts";
@@ -372,6 +373,24 @@ describe("ends the answer, and the machine's work", () => {
       end: { reason: "stopped", fault: expect.stringContaining("may not ask any more") },
     });
     await eventually(() => expect(reached[0]?.signal.aborted).toBe(true));
+  });
+
+  it("the machine loses the label of the operator's selector → within 10 s", async () => {
+    const { body: made } = await operator<{ secret: string }>("POST", "/v1/operators", {
+      name: "of-berlin",
+      role: "operator",
+      selector: "site=berlin",
+      expiresInSeconds: 3600,
+    });
+    const matching = vi.spyOn(IndexObject.prototype, "matching").mockReturnValue(["relabelled"]);
+    const { reached } = await askable("relabelled", begun);
+    const lines = linesOf(await ask("relabelled", { name: "disks" }, made.secret));
+    await eventually(() => expect(reached).toHaveLength(1));
+    matching.mockReturnValue([]);
+    await pass(10_000);
+    expect((await lines).at(-1)).toEqual({
+      end: { reason: "stopped", fault: expect.stringContaining("may not ask any more") },
+    });
   });
 
   it("the machine never ends it → after the question's time", async () => {

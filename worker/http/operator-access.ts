@@ -45,12 +45,16 @@ export function findOperator(c: Context<App>): Promise<Result<Operator, NoOperat
   });
 }
 
-/** Reports whether the operator's credential is still valid, whatever this isolate remembers. */
-export async function isStillValid(c: Context<App>): Promise<boolean> {
+/**
+ * Reports whether the operator's credential is still valid, whatever this isolate remembers, and the machine still matches
+ * the operator's selector.
+ */
+export async function mayStillAsk(c: Context<App>, machine: string): Promise<boolean> {
   const rights = ({ who, role, selector }: Operator) => JSON.stringify([who, role, selector]);
   c.set("isolate", { ...c.get("isolate"), operators: new Map() });
   const found = await findOperator(c);
-  return found.ok && rights(found.value) === rights(c.var.operator);
+  if (!found.ok || rights(found.value) !== rights(c.var.operator)) return false;
+  return (await matchingRows(c, [{ name: machine }])).length > 0;
 }
 
 /** Returns the operator with this secret, whatever other credentials the request has. */
@@ -77,15 +81,21 @@ export async function refuseRole(
   return refuse("forbidden", { detail: `${operator.who} may ${mayNot}.` });
 }
 
-/** Returns the names of the machines that match the operator's selector; null if the operator has none. */
-export async function namesWithin(c: Context<App>): Promise<ReadonlySet<string> | null> {
+/**
+ * Returns the names of the machines that match the operator's selector; null if the operator has none. `among`: null for
+ * all machines.
+ */
+export async function namesWithin(
+  c: Context<App>,
+  among: string[] | null = null,
+): Promise<ReadonlySet<string> | null> {
   const { selector } = c.var.operator;
-  return selector ? new Set(await fleetIndex(c.env).matching(selector, null)) : null;
+  return selector ? new Set(await fleetIndex(c.env).matching(selector, among)) : null;
 }
 
 /** Returns the rows whose machines match the operator's selector; all rows if the operator has none. */
 export async function matchingRows<T extends { name: string }>(c: Context<App>, rows: T[]): Promise<T[]> {
-  const names = await namesWithin(c);
+  const names = await namesWithin(c, rows.length === 1 ? [rows[0]!.name] : null);
   return names ? rows.filter(({ name }) => names.has(name)) : rows;
 }
 

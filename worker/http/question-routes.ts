@@ -13,7 +13,7 @@ import { type Asking, type NotAsked, noteAnswer } from "../machine/asking.ts";
 import { inTime as resultInTime } from "../kube/deadline.ts";
 import { logFailure } from "../log.ts";
 import { knownNode } from "./node-routes.ts";
-import { isStillValid } from "./operator-access.ts";
+import { mayStillAsk } from "./operator-access.ts";
 import { type App, invalidBody, refuse, refuseForNow } from "./responses.ts";
 import { serve } from "./route.ts";
 
@@ -156,10 +156,10 @@ function offText(on: readonly string[]): string {
     : `Its owner has turned on: ${on.join(", ")}. --questions of its shim names them.`;
 }
 
-/** Returns the answer as it comes. It ends when the operator's credential has ended. */
+/** Returns the answer as it comes. It ends when the operator may not ask the machine any more. */
 function answer(c: Context<App>, name: string, from: ReadableStream<Uint8Array>): Response {
   const lines = new AnswerLines(from, answerSeconds(name) + ASKING_LIMITS.reportWithinSeconds, () =>
-    inTime(() => isStillValid(c)),
+    inTime(() => mayStillAsk(c, c.req.param("name") ?? "")),
   );
   return new Response(lines.body, { headers: { "content-type": ANSWER_TYPE } });
 }
