@@ -28,7 +28,9 @@ export function knownKey(
       `the answer is signed by the key ${thumbprint}, and ${path} has another one: if the machine's owner has changed the key, replace it there`,
     );
   try {
-    appendFileSync(path, `${worker} ${name} ${thumbprint}\n`, { mode: 0o600 });
+    // An editor may have left the last line without its end.
+    const before = /[^\n]$/.test(text.value ?? "") ? "\n" : "";
+    appendFileSync(path, `${before}${worker} ${name} ${thumbprint}\n`, { mode: 0o600 });
   } catch (error) {
     return failure(`${path} cannot be written (${codeOf(error)})`);
   }

@@ -1,5 +1,5 @@
 // Tests --sealed: an operator reads what the machine has sealed, and nothing that the Worker between both has changed.
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import {
 } from "../../../shared/protocol/question-proof.ts";
 import type { AnswerEnd } from "../../../shared/protocol/questions.ts";
 import { knownKey } from "../../../infra/operator/sealed-answers.ts";
-import { failure } from "../../../shared/result.ts";
+import { failure, success } from "../../../shared/result.ts";
 import { play } from "./played.ts";
 
 const COMPLETE: AnswerLine = { end: { reason: "complete" } };
@@ -133,6 +133,15 @@ describe("a sealed answer", () => {
       failure("this is no name of a machine"),
     );
     expect(existsSync(file)).toBe(false);
+  });
+
+  it("of a new machine, in a file whose last line has no end → both machines are known", () => {
+    const file = `${alice}.machines`;
+    const known = (name: string, { thumbprint } = machine) =>
+      knownKey(file, { worker: url, name, thumbprint });
+    writeFileSync(file, `${url} edge-1 ${machine.thumbprint}`, { mode: 0o600 });
+    expect(known("edge-2", other)).toEqual(success("new"));
+    expect([known("edge-1"), known("edge-2", other)]).toEqual([success("known"), success("known")]);
   });
 
   it("-o json → the opened lines", async () => {
