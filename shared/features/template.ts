@@ -6,8 +6,9 @@ import { type MatchedFeatures, RuleFault } from "./match.ts";
 
 /** The most bytes of a template, as in NFD, and of its text. */
 export const TEMPLATE_BYTES = 64 * 1024;
-/** The most nested parts. */
+/** The most nested parts, and the most words of an action. They bound the depth of the calls. */
 const DEEPEST = 32;
+const MOST_TOKENS = 256;
 
 type Value = string | number | boolean | readonly Value[] | ReadonlyMap<string, Value>;
 
@@ -49,9 +50,9 @@ export function parseTemplate(template: string): Part[] {
   return new Parser(template).all();
 }
 
-/** An action with its markers for trimming, or a comment. */
+/** An action with its markers for trimming, or a comment. No text matches in two ways, so that the time is linear. */
 const ACTION =
-  /\{\{(?<left>- )?(?:\s*)(?<inside>(?:"(?:[^"\\\n]|\\.)*"|`[^`]*`|\/\*[^]*?\*\/|[^"`])*?)(?<right>\s-)?\}\}/y;
+  /\{\{(?<left>- )?(?<inside>\s*\/\*[^]*?\*\/(?=(?:\s-)?\}\})|(?:"(?:[^"\\\n]|\\.)*"|`[^`]*`|[^"`])*?)(?<right>\s-)?\}\}/y;
 const TOKEN = /"(?:[^"\\\n]|\\.)*"|`[^`]*`|-?[0-9]+(?![\w.])|\.[A-Za-z_]\w*|\.|[A-Za-z_]\w*|[()|]/y;
 
 class Parser {
@@ -62,6 +63,7 @@ class Parser {
   /** Splits the template into texts and actions. */
   constructor(template: string) {
     let from = 0;
+    let line = 1;
     let isTrimmed = false;
     for (;;) {
       const start = template.indexOf("{{", from);
@@ -71,22 +73,24 @@ class Parser {
         this.#actions.push({ tokens: [], line: 0, text: before });
         return;
       }
-      const line = template.slice(0, start).split("\n").length;
+      line += lineBreaks(text);
       ACTION.lastIndex = start;
       const {
         left,
         inside = "",
         right,
       } = ACTION.exec(template)?.groups ?? fault({ line, text: "{{" }, "is not closed");
-      const tokens = /^\/\*[^]*\*\/$/.test(inside) ? [] : tokensOf(inside, line);
-      if (tokens.length === 0 && !inside.startsWith("/*")) fault({ line, text: "{{" }, "has nothing in it");
+      const isComment = /^\s*\/\*[^]*\*\/$/.test(inside);
+      const tokens = isComment ? [] : tokensOf(inside, line);
+      if (tokens.length === 0 && !isComment) fault({ line, text: "{{" }, "has nothing in it");
       this.#actions.push({
         tokens,
         line,
-        text: left === undefined ? before : before.replace(/[ \t\r\n]+$/, ""),
+        text: left === undefined ? before : withoutBlanksAtEnd(before),
       });
       isTrimmed = right !== undefined;
       from = ACTION.lastIndex;
+      line += lineBreaks(template.slice(start, from));
     }
   }
 
@@ -125,11 +129,24 @@ class Parser {
     if (end.text === "end") return { is, of, inner: parts, otherwise: [] };
     const [next, ...more] = rest;
     if (next && next.text !== "if") fault(next, "is after else");
-    if (next) return { is, of, inner: parts, otherwise: [this.#block(next, more)] };
+    if (next) {
+      this.#depth++;
+      const otherwise = [this.#block(next, more)];
+      this.#depth--;
+      return { is, of, inner: parts, otherwise };
+    }
     const last = this.#parts();
     if (last.end?.text !== "end") fault(last.end ?? kind, last.end ? "is after else" : "has no end");
     return { is, of, inner: parts, otherwise: last.parts };
   }
+}
+
+const lineBreaks = (text: string) => text.split("\n").length - 1;
+
+function withoutBlanksAtEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && " \t\r\n".includes(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
 }
 
 function fault(at: { line: number; text: string }, why: string): never {
@@ -148,6 +165,8 @@ function tokensOf(inside: string, line: number): Token[] {
     if (text === undefined)
       return fault({ line: here, text: /^\S+/.exec(inside.slice(at))?.[0] ?? "" }, "is not supported");
     tokens.push({ text, line: here, isApart: blanks > 0 });
+    if (tokens.length > MOST_TOKENS)
+      fault({ line: here, text }, `is after ${MOST_TOKENS} words of one action`);
     at += text.length;
   }
   return tokens;

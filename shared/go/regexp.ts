@@ -29,6 +29,8 @@ type Job = { number: number; at: number } | { slot: number; was: number | undefi
 
 /** The most steps of a program. Go's limit of the size of an expression has the same order. */
 export const MOST_STEPS = 2000;
+/** The most parts from which steps are made: an empty part that is repeated makes no step, but costs time. */
+const MOST_PARTS = 10 * MOST_STEPS;
 
 /** Compiles an expression. Fails with Go's words, or if its program has more than MOST_STEPS. */
 export function compileExpression(text: string): Result<Expression> {
@@ -42,9 +44,12 @@ export function compileExpression(text: string): Result<Expression> {
   }
 }
 
+const TOO_LARGE = "the expression is too large";
+
 class Program {
   readonly #steps: Step[] = [{ does: "end" }];
   readonly #start: number;
+  #parts = 0;
 
   constructor(part: Part) {
     this.#start = this.#add(part, 0);
@@ -52,6 +57,7 @@ class Program {
 
   /** Adds the steps of a part, which continue with the step `next`. Returns the first step. */
   #add(part: Part, next: number): number {
+    if (++this.#parts > MOST_PARTS) throw new SyntaxFault(TOO_LARGE);
     switch (part.kind) {
       case "one":
         return this.#push({ does: "one", matches: part.matches, next });
@@ -90,7 +96,7 @@ class Program {
   }
 
   #push(step: Step): number {
-    if (this.#steps.length >= MOST_STEPS) throw new SyntaxFault("the expression is too large");
+    if (this.#steps.length >= MOST_STEPS) throw new SyntaxFault(TOO_LARGE);
     return this.#steps.push(step) - 1;
   }
 
