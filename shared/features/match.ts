@@ -1,6 +1,6 @@
 // Matches a machine's features as node-feature-discovery (NFD) does: an expression, a set of expressions, a name, a list of
 // terms. Mirrors pkg/apis/nfd/nodefeaturerule. Go's order of a set of expressions is random, and here that of their names.
-import { compileExpression } from "../go/regexp.ts";
+import { compileExpression, type Expression } from "../go/regexp.ts";
 
 /** A rule that cannot be evaluated on these features, or that is invalid. The message is for operators. */
 export class RuleFault extends Error {}
@@ -152,7 +152,7 @@ function matches(expression: MatchExpression, isPresent: boolean, value: string 
     case "NotIn":
       return !values.includes(value ?? "");
     case "InRegexp":
-      return values.map(expressionOf).some((each) => each.match(value ?? "") !== null);
+      return expressionsOf(values).some((each) => each.match(value ?? "") !== null);
     default:
       return isInOrder(op, value ?? "", values, expression.type ?? "");
   }
@@ -182,7 +182,16 @@ function requireValues(op: string, takes: (typeof VALUES)[string], { length }: r
     );
 }
 
-function expressionOf(text: string) {
+/** The expressions by their texts in a rule, which must never change. A rule matches them with each device. */
+const compiled = new WeakMap<readonly string[], readonly Expression[]>();
+
+function expressionsOf(texts: readonly string[]): readonly Expression[] {
+  const expressions = compiled.get(texts) ?? texts.map(expressionOf);
+  compiled.set(texts, expressions);
+  return expressions;
+}
+
+function expressionOf(text: string): Expression {
   const expression = compileExpression(text);
   if (!expression.ok) throw new RuleFault(`${text}: ${expression.error}`);
   return expression.value;

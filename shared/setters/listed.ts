@@ -13,14 +13,16 @@ export function replaceListed(node: DraftNode, annotation: string, keys: readonl
   const { [annotation]: listed = "", ...others } = node.metadata.annotations ?? {};
   const now = [...keys].sort().join(",");
   if (now === listed) return [];
+  const kept = new Set(keys);
   node.metadata.annotations = now === "" ? others : { ...others, [annotation]: now };
-  return listed.split(",").filter((key) => key !== "" && !keys.includes(key));
+  return listed.split(",").filter((key) => key !== "" && !kept.has(key));
 }
 
 /** Removes `keys` from `annotation`. The caller found that the setter must not set these keys. */
 export function unlist(node: DraftNode, annotation: string, keys: readonly string[]): void {
   const { [annotation]: listed, ...others } = node.metadata.annotations ?? {};
   if (listed === undefined || keys.length === 0) return;
-  const left = listed.split(",").filter((key) => !keys.includes(key));
+  const gone = new Set(keys);
+  const left = listed.split(",").filter((key) => !gone.has(key));
   node.metadata.annotations = left.length === 0 ? others : { ...others, [annotation]: left.join(",") };
 }
