@@ -4,6 +4,8 @@ import type { Expression } from "../../../shared/go/regexp.ts";
 
 /** The most characters of a message. Further characters of it are dropped. */
 const LINE_LENGTH = 4096;
+/** The most characters of the lines that an expression is matched with: ten lines, also of a larger buffer. */
+const TEXT_LENGTH = 10 * (LINE_LENGTH + 1);
 /** The most raw lines that wait, for each line of the buffer: other programs' lines may be between those of one. */
 const WAITING = 100;
 /** The most characters of these raw lines, since other users may write long ones. */
@@ -121,7 +123,9 @@ function matches(
     const { texts, expression } = rule;
     if (texts === null || texts.some((each) => last.includes(each))) rule.seen = count;
     if (count - rule.seen >= bufferSize) continue;
-    text ??= "\n".repeat(bufferSize - buffer.length) + buffer.map(({ message }) => message).join("\n");
+    text ??= (
+      "\n".repeat(bufferSize - buffer.length) + buffer.map(({ message }) => message).join("\n")
+    ).slice(-TEXT_LENGTH);
     const matched = expression.match(text);
     if (matched === null) continue;
     const lines = linesFrom(text, matched.index, buffer);

@@ -29,6 +29,13 @@ test.each<
   ["a buffer of one line", "one\\ntwo|three", ["one", "two", "three"], [NO, NO, "three"], 1],
   ["a line before the first one, which upstream's buffer has as empty", "^one", ["one"], [NO]],
   ["a pattern without a required text", "[xy]", ["ax", "b"], ["ax", NO]],
+  [
+    "two lines with more text between than a large buffer keeps",
+    "one(?s:.*)two",
+    ["one", ...Array.from({ length: 11 }, () => "x".repeat(4096)), "two"],
+    Array.from({ length: 13 }, () => NO),
+    100,
+  ],
   ["one line twice", "bad", ["bad", "bad"], ["bad", "bad"]],
 ])("%s → %s", (_, pattern, lines, messages, size) => expect(found(pattern, lines, size)).toEqual(messages));
 
