@@ -40,12 +40,14 @@ export function featureLabels(features: Features): Readonly<Record<string, strin
 }
 
 function validLabels(features: Features): Record<string, string> {
-  const found = labelsOf(features).map(([name, value]): [string, string] => [
-    name.includes("/") ? name : FEATURE_PREFIX + name,
-    value,
-  ]);
-  const valid = found.filter(([key, value]) => isDropInLabel(key) && isValid(key, value));
-  return Object.fromEntries([...new Map(valid)].slice(0, MOST_FEATURE_LABELS));
+  const labels = new Map<string, string>();
+  for (const [name, value] of labelsOf(features)) {
+    const key = name.includes("/") ? name : FEATURE_PREFIX + name;
+    // The check of a label costs most, and a machine decides how many labels there are.
+    if (labels.size >= MOST_FEATURE_LABELS && !labels.has(key)) continue;
+    if (isDropInLabel(key) && isValid(key, value)) labels.set(key, value);
+  }
+  return Object.fromEntries(labels);
 }
 
 const isValid = (key: string, value: string) => validateNodeLabels({ [key]: value }) === null;
