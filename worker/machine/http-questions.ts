@@ -30,8 +30,8 @@ interface Waiting {
   body: string;
   /** The number of parts that have come. */
   parts: number;
-  /** Continues a request that waits for the reader. */
-  wake: () => void;
+  /** Continue the requests that wait for the reader. A repeated one waits together with the first. */
+  held: (() => void)[];
 }
 
 const encoder = new TextEncoder();
@@ -58,16 +58,16 @@ export class HttpQuestions {
     if (this.#waiting.size >= QUESTION_LIMITS.atOnce) return { reason: "too many" };
     const id = nonce();
     const stream = new AnswerStream({
-      read: () => waiting.wake(),
+      read: () => wake(waiting),
       over: (end) => {
         stopTicking();
         cancel();
         this.#waiting.delete(id);
-        waiting.wake();
+        wake(waiting);
         over({ end, bytes: stream.bytes });
       },
     });
-    const waiting: Waiting = { asked, stream, n: 0, body: "", parts: 0, wake: () => undefined };
+    const waiting: Waiting = { asked, stream, n: 0, body: "", parts: 0, held: [] };
     this.#waiting.set(id, waiting);
     const stopTicking = keepAlive(stream, seconds + answerSeconds(asked.question.name), this.#in);
     const cancel = timer(1000 * seconds, () => {
@@ -91,7 +91,7 @@ export class HttpQuestions {
     for (const { stream } of this.#waiting.values()) stream.stop(fault);
   }
 
-  /** Takes parts of an answer. Resolves once the reader has room for more, or is gone, and at the latest after 8 s. */
+  /** Takes parts of an answer. Resolves once the reader has room for more, or is gone, and at the latest after HELD_MS. */
   async take(use: TicketUse, { parts, end }: z.infer<typeof answerBodySchema>): Promise<PartAnswer> {
     const waiting = this.#waiting.get(use.ticket);
     if (!waiting) return { isWanted: false, bytes: 0 };
@@ -118,12 +118,16 @@ export class HttpQuestions {
     const isFull = () => !waiting.stream.isOver && waiting.stream.credit < ASKING_LIMITS.frameBytes;
     const cancel = this.#in.timer(HELD_MS, () => {
       late.abort();
-      waiting.wake();
+      wake(waiting);
     });
     while (!late.signal.aborted && isFull())
-      await new Promise<void>((resolve) => void (waiting.wake = resolve));
+      await new Promise<void>((resolve) => void waiting.held.push(resolve));
     cancel();
   }
+}
+
+function wake({ held }: Waiting): void {
+  for (const resume of held.splice(0)) resume();
 }
 
 /** The longest time for which a request waits for the reader: no shim waits longer than 9 s for an answer. */
