@@ -1,7 +1,7 @@
 // Compares the features and labels that node-feature-discovery (NFD) finds on a machine with those of the shim.
 import { isKnownCpuid } from "../../../node-shim/sources/features/cpu.ts";
 import { KERNEL_OPTIONS } from "../../../node-shim/sources/features/system.ts";
-import { type FeatureName, FEATURES, type Features, instancesOf } from "../../../shared/protocol/features.ts";
+import { FEATURES, type Features, instancesOf } from "../../../shared/protocol/features.ts";
 import { FEATURE_PREFIX } from "../../../shared/from-report/feature-labels.ts";
 
 /** The features of NFD, as its API has them. */
@@ -107,7 +107,7 @@ function elementsOf(features: Features): Elements {
   for (const [feature, values] of Object.entries(features.attributes))
     for (const [name, value] of Object.entries(values)) all.set(`${feature} ${name}`, value);
   for (const feature of Object.keys(features.instances))
-    for (const device of instancesOf(features, feature as FeatureName))
+    for (const device of instancesOf(features, feature))
       all.set(`${feature} ${deviceText(device)}`, "present");
   return all;
 }
