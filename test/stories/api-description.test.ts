@@ -8,6 +8,8 @@ import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 import type { Transport } from "../../node-shim/worker-link/exchange.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { askForUpgrade, enrol, leave, rotate } from "../../node-shim/worker-link/requests.ts";
+import { sha256Base64url, signReport } from "../../node-shim/worker-link/sign.ts";
+import { JWT_TYPES } from "../../shared/protocol/claims.ts";
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { ANSWER_TYPE } from "../../shared/protocol/asking.ts";
 import type { MachinesAnswer } from "../../shared/protocol/fleet-answers.ts";
@@ -225,6 +227,13 @@ const SIGNED: Readonly<Record<string, (transport: Transport) => Promise<unknown>
   askForUpgrade: async (transport) => {
     const machine = await enrolled("described-upgrading");
     return askForUpgrade(transport, { ...machine, origin: ORIGIN }, "0.1.0");
+  },
+  answerQuestion: async (transport) => {
+    const { name, key, kid } = await enrolled("described-answering");
+    const body = JSON.stringify({ protocol: 1, parts: [] });
+    const claims = { sub: name, aud: ORIGIN, body: sha256Base64url(body), ticket: "none", n: 1 };
+    const authorization = `Bearer ${await signReport(key, kid, claims, JWT_TYPES.answer)}`;
+    return transport({ method: "POST", path: `/v1/nodes/${name}/answers`, headers: { authorization }, body });
   },
   leave: async (transport) => leave(transport, { ...(await enrolled("described-leaving")), origin: ORIGIN }),
 };

@@ -74,7 +74,8 @@ const BODIES: Readonly<Record<string, () => readonly unknown[]>> = {
     { names: "*", expiresInSeconds: 0 },
   ],
   "POST /v1/nodes/{name}/questions": () => [
-    { name: "disks" },
+    // A machine over HTTP gets other questions with its next report.
+    { name: "bundle" },
     { name: "shell" },
     { name: "disks", parameters: { path: "/" } },
   ],
@@ -223,7 +224,7 @@ async function ask(route: string, what: string, asking: Asking = {}): Promise<st
 }
 
 const ROUTE_NAMES = Object.keys(ROUTES).sort();
-const OF_MACHINES = /\/(enrolment|report|rotate|leave|upgrade|gateways)\b/;
+const OF_MACHINES = /\/(enrolment|report|rotate|leave|upgrade|answers|gateways)\b/;
 
 /** Sends each role's requests that the route refuses. A refused request changes nothing. */
 async function refusals(route: string, roles: Readonly<Record<string, Headers>>): Promise<void> {
