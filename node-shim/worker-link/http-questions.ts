@@ -34,6 +34,8 @@ type Part = z.infer<typeof answerBodySchema>["parts"][number];
 
 /** The most questions whose IDs are remembered: the Worker repeats one until a part of its answer has come. */
 const REMEMBERED = 64;
+/** The most requests of one answer that wait for room. A Worker holds each for seconds; another server may answer at once. */
+const MOST_WAITS = 60;
 /** The time after which a request without parts asks whether the answer is still wanted. */
 const POLL_MS = 5000;
 
@@ -135,6 +137,7 @@ class Sending {
   readonly #send: Transport;
   #n = 0;
   #bytes: number = ASKING_LIMITS.creditBytes;
+  #waits = 0;
 
   constructor(machine: EnrolledMachine, id: string, send: Transport) {
     this.#machine = machine;
@@ -146,7 +149,7 @@ class Sending {
   async send(parts: Part[], end?: AnswerEnd): Promise<boolean> {
     const cost = parts.reduce((sum, part) => sum + costOf(Buffer.byteLength(JSON.stringify(part))), 0);
     // The Worker answers once its reader has room, or after some seconds.
-    while (this.#bytes < cost) if (!(await this.#post([]))) return false;
+    while (this.#bytes < cost) if (this.#waits++ >= MOST_WAITS || !(await this.#post([]))) return false;
     return this.#post(parts, end);
   }
 

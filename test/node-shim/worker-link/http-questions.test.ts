@@ -92,6 +92,23 @@ it("the Worker repeats a question → it is answered once", async () => {
   expect(signals).toHaveLength(1);
 });
 
+it("a server that never has room, and does not hold requests → the answer ends after some", async () => {
+  const { questions, sent, signals, until } = machine(
+    () => ({ isWanted: true, bytes: 0 }),
+    async function* () {
+      yield Buffer.from("one");
+      await new Promise((done) => void setImmediate(done));
+      await new Promise((done) => void setImmediate(done));
+      yield Buffer.from("two");
+      return COMPLETE;
+    },
+  );
+  questions.take([asked("one")]);
+  for (let at = 1; at <= 61; at++) await until(() => sent.length >= at);
+  await until(() => signals[0]?.aborted === true);
+  expect(sent).toHaveLength(61);
+});
+
 it("no room → asks again without parts, until there is", async () => {
   const room = [ROOM, { isWanted: true, bytes: 0 }, { isWanted: true, bytes: 0 }, ROOM, ROOM, ROOM];
   const { questions, sent, closed } = machine(
