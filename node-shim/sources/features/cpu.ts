@@ -27,10 +27,6 @@ const X86_FLAGS = new Map(
     .split(" ")
     .map((pair) => pair.split(":") as [string, string]),
 );
-/** Returns true if /proc/cpuinfo can show this instruction set of NFD. */
-export function isKnownCpuid(name: string): boolean {
-  return [...X86_FLAGS.values(), ...Object.values(IMPLIED)].includes(name);
-}
 
 /** NFD's names that follow from another name: Linux uses XSAVE if it shows the flag, and NFD reads FXSROPT with SSE. */
 const IMPLIED: Readonly<Record<string, string>> = { XSAVE: "OSXSAVE", SSE: "FXSROPT" };
