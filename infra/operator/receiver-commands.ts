@@ -74,6 +74,12 @@ const receiverColumns = (nowMs: number): readonly TableColumn<ListedReceiver>[] 
     raw: ({ lastDelivery }) => lastDelivery?.at ?? "",
     rank: 2,
   },
+  {
+    head: "DIAGNOSIS",
+    of: ({ withDiagnosis = false }) => (withDiagnosis ? "yes" : "no"),
+    rank: 6,
+    isWide: true,
+  },
 ];
 
 /** Returns the result of the last delivery or test. `untried`: the Worker has stored no attempt to deliver. */
@@ -268,6 +274,7 @@ interface ReceiverFlags extends ScopeFlags {
   toFile?: string;
   format?: MessageFormat;
   outagesOnly?: boolean;
+  withDiagnosis?: boolean;
   /** Milliseconds that a state must last before a message is sent. `repeat` is in milliseconds, too. */
   delay?: number;
   repeat?: number;
@@ -287,6 +294,11 @@ function withReceiverFlags(command: Command): Command {
   return withScopeFlags(command)
     .option("--outages-only", "send only messages about outages and about the cluster")
     .option("--no-outages-only", "send messages about single machines as well")
+    .option(
+      "--with-diagnosis",
+      "send the machine's own diagnosis with an alert about a machine that is not ready",
+    )
+    .option("--no-with-diagnosis", "send alerts without a diagnosis")
     .option(
       "--delay <duration>",
       "the time for which a state must last before a message is sent: 0s, 2m",
@@ -310,6 +322,7 @@ const TYPED_RECEIVER = {
   url: "--to",
   format: "--format",
   outagesOnly: "--outages-only",
+  withDiagnosis: "--with-diagnosis",
   delaySeconds: "--delay",
   repeatMinutes: "--repeat",
   authorization: "--authorization-file",
@@ -317,7 +330,7 @@ const TYPED_RECEIVER = {
 
 /** Reads the flags, and the files that they name. The error has a remedy. */
 function receiverSettings(flags: ReceiverFlags): Result<ReceiverSettings> {
-  const { to, toFile, format, outagesOnly, delay, repeat, authorizationFile } = flags;
+  const { to, toFile, format, outagesOnly, withDiagnosis, delay, repeat, authorizationFile } = flags;
   if (to !== undefined && toFile !== undefined) return failure("pass --to or --to-file, not both");
   const url = toFile === undefined ? success(to) : lineOf(toFile, "the address's file");
   if (!url.ok) return url;
@@ -329,6 +342,7 @@ function receiverSettings(flags: ReceiverFlags): Result<ReceiverSettings> {
     ...(format !== undefined && { format }),
     ...scopeOf(flags),
     ...(outagesOnly !== undefined && { outagesOnly }),
+    ...(withDiagnosis !== undefined && { withDiagnosis }),
     ...(delay !== undefined && { delaySeconds: delay / 1000 }),
     ...(repeat !== undefined && { repeatMinutes: repeat / 60_000 }),
     ...(authorization.value !== undefined && { authorization: authorization.value }),
@@ -337,11 +351,13 @@ function receiverSettings(flags: ReceiverFlags): Result<ReceiverSettings> {
 
 /** Returns a changed receiver's settings: former values without a flag, but a new format's default for --repeat. */
 function changedSettings(before: ListedReceiver, settings: ReceiverSettings): ReceiverSettings {
-  const { selector, names, states, outagesOnly, delaySeconds, repeatMinutes } = before;
+  const { selector, names, states, outagesOnly, withDiagnosis, delaySeconds, repeatMinutes } = before;
   const format = before.format as MessageFormat;
   const keepsFormat = settings.format === undefined || settings.format === format;
   const kept = { format, selector, names, states, outagesOnly, delaySeconds };
-  return { ...kept, ...(keepsFormat && { repeatMinutes }), ...settings };
+  // An earlier Worker refuses a field that it does not know.
+  const diagnosis = withDiagnosis && { withDiagnosis };
+  return { ...kept, ...diagnosis, ...(keepsFormat && { repeatMinutes }), ...settings };
 }
 
 function lineOf(path: string, what: string): Result<string> {

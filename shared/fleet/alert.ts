@@ -31,6 +31,16 @@ export interface Alert {
   address: string;
   /** The reason for the alert, "" if not known; in the resolution of a machine's alert, the machine's present state. */
   why: string;
+  /** What the machine answered to the question `diagnosis`; absent if the Worker did not ask for it. */
+  diagnosis?: MachineDiagnosis;
+}
+
+/** The beginning of a machine's diagnosis. The machine chose the words, in which control characters are visible. */
+export interface MachineDiagnosis {
+  /** The machine's findings, the worst first. */
+  findings: string[];
+  /** Why there are no findings; "" if there are some. */
+  none: string;
 }
 
 /** The message of one request to a receiver. */
@@ -127,7 +137,8 @@ function slack({ alerts, origin }: AlertMessage): unknown {
   const lines = alerts.map((alert) => {
     const ended = isOver(alert) ? ":white_check_mark:" : ":large_yellow_circle:";
     const sign = alert.status === "resolved" ? ended : ":red_circle:";
-    const text = textOf(alert)
+    const text = [textOf(alert), ...diagnosisLines(alert)]
+      .join("\n")
       .replaceAll("://", "[:]//")
       .replaceAll("&", "&amp;")
       .replaceAll("<", "&lt;")
@@ -165,6 +176,7 @@ function alertmanager({ alerts, deployment, origin, atMs }: AlertMessage): unkno
       annotations: {
         summary: textOf(alert),
         ...(why !== "" && { description: why }),
+        ...(alert.diagnosis && { diagnosis: diagnosisLines(alert).join("\n") }),
         ...(names.length > 0 && kind !== "machine" && { machines: names.join(" ") }),
         ...(address !== "" && { address }),
         ...(page !== "" && { page }),
@@ -205,6 +217,13 @@ export function textOf(alert: Alert): string {
       : `${listed}${why && ` (${why})`}`;
   const ended = isOver(alert) ? "Over: " : "Changed: ";
   return `${was ? ended : ""}${what}${when}${more}`;
+}
+
+/** Returns lines that mark the findings as the machine's own words. */
+function diagnosisLines({ diagnosis }: Alert): string[] {
+  if (!diagnosis) return [];
+  const { findings, none } = diagnosis;
+  return findings.length === 0 ? [`No diagnosis: ${none}.`] : ["The machine's own words:", ...findings];
 }
 
 function urlOf(origin: string, { kind, name }: Alert): string {

@@ -268,6 +268,12 @@ export const NOTIFICATION_LIMITS = {
   namesInAlert: 20,
   /** The most bytes that the Worker reads of a receiver's answer. */
   answerBytes: 1024,
+  /** The most findings of a machine's diagnosis in an alert, and their most bytes. */
+  findings: 5,
+  diagnosisBytes: 1024,
+  /** The most machines of the deployment that receivers ask for a diagnosis, at once and in a minute. */
+  diagnosesAtOnce: 3,
+  diagnosesAMinute: 3,
 } as const;
 
 /** Limits of a rollout, [least, most]. */

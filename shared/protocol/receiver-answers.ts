@@ -12,6 +12,8 @@ const listedReceiver = z.object({
   hasAuthorization: z.boolean(),
   ...filterShape,
   outagesOnly: z.boolean(),
+  /** true if alerts have the machine's diagnosis. Earlier Workers do not send the field. */
+  withDiagnosis: z.optional(z.boolean()),
   delaySeconds: z.number(),
   /** Minutes between repetitions of an alert; 0 means never. */
   repeatMinutes: z.number(),

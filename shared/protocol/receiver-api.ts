@@ -34,6 +34,8 @@ const settingsShape = {
   states: z._default(states, ["not-ready", "silent", "cluster-unreachable", "blocked"]),
   /** true if the receiver is notified only of outages: a whole site, or all machines, are silent. */
   outagesOnly: z._default(z.boolean(), false),
+  /** true if the Worker asks a machine that is not ready for its diagnosis, and sends the findings with the alert. */
+  withDiagnosis: z._default(z.boolean(), false),
   /** Seconds for which a state has to last before the receiver is notified. A state that ends earlier is never sent. */
   delaySeconds: z._default(within(LIMIT.delaySeconds), 120),
   /** Minutes between repetitions of an alert; 0 means never. If absent: 60 for alertmanager, never for others. */

@@ -18,6 +18,7 @@ import {
 } from "./alert-rules.ts";
 import { cell, column, hasRow, type Row } from "../storage/query.ts";
 import { type DeliveryRates, subjectOf } from "./delivery-rates.ts";
+import type { Diagnoses } from "./diagnoses.ts";
 import { type Deliveries, LOST_DELIVERY, REPETITION } from "./deliveries.ts";
 import type { FleetChange } from "./machine-rows.ts";
 import type { Mutes } from "./mutes.ts";
@@ -29,6 +30,7 @@ export interface AlertSurroundings {
   mutes: Mutes;
   deliveries: Deliveries;
   rates: DeliveryRates;
+  diagnoses: Diagnoses;
   deployment: string;
   origin: string;
   /** Returns a machine's summary; null if the index does not know the machine. */
@@ -410,6 +412,7 @@ export class Alerts {
         const message: AlertMessage = { ...head, id, alerts: part.map(({ alert }) => alert) };
         const body = messageText(receiver.settings.format, message);
         const delivery = deliveries.add({ receiver: receiver.name, message: id, body }, nowMs, follows);
+        this.#in.diagnoses.note(receiver, delivery, message);
         // Stores the delivery with an alert's firing message. A repetition keeps the stored delivery.
         const set = "UPDATE alerts SET letter = ? WHERE id = ? AND letter <= 0";
         for (const { row } of part) this.#sql.exec(set, delivery, row);

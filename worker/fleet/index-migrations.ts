@@ -1,6 +1,7 @@
 // Lists the migrations of the fleet index.
 import type { Migration } from "../storage/migrations.ts";
 import { CATCH_UPS_MIGRATION } from "./catch-ups.ts";
+import { DIAGNOSES_MIGRATION } from "./diagnoses.ts";
 import { FEED_LEFT_MIGRATION, FEED_MIGRATION } from "./feed-source.ts";
 import { METRICS_MIGRATION } from "./fleet-metrics.ts";
 import { HISTORY_TOKENS_MIGRATION, REASON_WORDS_MIGRATION } from "./machine-rows.ts";
@@ -46,4 +47,5 @@ export const INDEX_MIGRATIONS: readonly Migration[] = [
   { sql: CATCH_UPS_MIGRATION, usableFrom: 6 },
   { sql: REASON_WORDS_MIGRATION, usableFrom: 6 },
   { sql: FEED_LEFT_MIGRATION, usableFrom: 6 },
+  { sql: DIAGNOSES_MIGRATION, usableFrom: 6 },
 ];

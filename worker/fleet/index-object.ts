@@ -385,6 +385,8 @@ export class IndexObject extends StoredObject {
       counts: () => this.#rows.counts(),
       clusterFault: () =>
         withDeadline(PROBE_ANSWER_MS, () => clusterFault(env), null, env.timer).catch(() => null),
+      silentInOutages: () => this.#outages.silent().reduce((sum, { silent }) => sum + silent, 0),
+      diagnose: async (...asked) => (await import("./diagnose.ts")).diagnose(env, ...asked),
       send: (url, init) => fetch(url, init),
       withinMs: DELIVERY_WITHIN_MS,
       timer: env.timer,

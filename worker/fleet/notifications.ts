@@ -28,6 +28,7 @@ import {
 } from "./deliveries.ts";
 import { CatchUps } from "./catch-ups.ts";
 import { DeliveryRates } from "./delivery-rates.ts";
+import { Diagnoses, type DiagnosesSurroundings } from "./diagnoses.ts";
 import type { FleetChange } from "./machine-rows.ts";
 import { type FieldFault, Mutes } from "./mutes.ts";
 import { newSigningSecret, Receivers } from "./receivers.ts";
@@ -64,11 +65,12 @@ const AT_ONCE = 4;
 const TURN_MS = 5000;
 
 interface NotificationSurroundings
-  extends Omit<AlertSurroundings, "receivers" | "mutes" | "deliveries" | "rates">, SendDependencies {
+  extends
+    Omit<AlertSurroundings, "receivers" | "mutes" | "deliveries" | "rates" | "diagnoses">,
+    SendDependencies,
+    DiagnosesSurroundings {
   /** Returns the deployment's SHARED_LIMITS_FACTOR. */
   limitsFactor: () => number;
-  /** Runs `work` in one transaction; typically the storage's transactionSync. */
-  transaction: <T>(work: () => T) => T;
   /** Returns the number of machines in each state. */
   counts: () => FleetCounts;
   /** Returns the fault that a probe of the apiserver found; null without a fault or a result. Never rejects. */
@@ -96,6 +98,7 @@ export class Notifications {
   readonly #deliveries: Deliveries;
   readonly #alerts: Alerts;
   readonly #catchUps: CatchUps;
+  readonly #diagnoses: Diagnoses;
 
   constructor(surroundings: NotificationSurroundings) {
     this.#in = surroundings;
@@ -104,12 +107,14 @@ export class Notifications {
     this.#mutes = new Mutes(sql);
     this.#deliveries = new Deliveries(sql);
     this.#catchUps = new CatchUps({ ...surroundings, receivers: this.#receivers });
+    this.#diagnoses = new Diagnoses(surroundings);
     this.#alerts = new Alerts({
       ...surroundings,
       receivers: this.#receivers,
       mutes: this.#mutes,
       deliveries: this.#deliveries,
       rates: new DeliveryRates(sql, surroundings.limitsFactor),
+      diagnoses: this.#diagnoses,
     });
   }
 
@@ -279,6 +284,10 @@ export class Notifications {
         this.#receivers.tryAt(name, null);
         return;
       }
+      const receiver = this.#receivers.find(name)!;
+      // An operator may have removed the receiver while a machine was asked.
+      if (receiver.settings.withDiagnosis && (await this.#diagnoses.complete(receiver, delivery.id)))
+        continue;
       const outcome = await sendDelivery(this.#in, this.#receivers.target(name)!, delivery);
       const { arrived, status } = outcome;
       const error = errorOf(outcome);
@@ -321,6 +330,7 @@ export class Notifications {
     return {
       name,
       ...settings,
+      withDiagnosis: settings.withDiagnosis ?? false,
       states: [...settings.states],
       url: `${new URL(url).origin}/…`,
       hasAuthorization: authorization !== "",

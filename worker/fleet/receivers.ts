@@ -9,6 +9,8 @@ interface ReceiverSettings extends AlertFilter {
   format: MessageFormat;
   states: readonly AlertState[];
   outagesOnly: boolean;
+  /** Absent in settings that an earlier Worker stored. */
+  withDiagnosis?: boolean;
   delaySeconds: number;
   /** The number of minutes between repetitions of an active alert; 0: alerts are not repeated. */
   repeatMinutes: number;

@@ -1,5 +1,10 @@
 // Limits rates by token buckets: a bucket allows some actions at once, then one more in each interval.
-import { ASKING_LIMITS, GATEWAY_LIMITS, USAGE_LIMITS } from "../../shared/protocol/limits.ts";
+import {
+  ASKING_LIMITS,
+  GATEWAY_LIMITS,
+  NOTIFICATION_LIMITS,
+  USAGE_LIMITS,
+} from "../../shared/protocol/limits.ts";
 
 export interface RateLimit {
   atOnce: number;
@@ -61,6 +66,11 @@ export const RATE_LIMITS = {
   questionsOfOperator: {
     atOnce: ASKING_LIMITS.ofOperatorAtOnce,
     everyMs: 60_000 / ASKING_LIMITS.ofOperatorAMinute,
+  },
+  /** The machines of the deployment that the Worker asks why they are not ready, for receivers. */
+  diagnoses: {
+    atOnce: NOTIFICATION_LIMITS.diagnosesAtOnce,
+    everyMs: 60_000 / NOTIFICATION_LIMITS.diagnosesAMinute,
   },
   socketReports: { atOnce: GATEWAY_LIMITS.reportsAtOnce, everyMs: 60_000 / GATEWAY_LIMITS.reportsAMinute },
 } as const satisfies Record<string, RateLimit>;

@@ -23,6 +23,7 @@ export interface ReceiverForm {
   selector: string;
   states: readonly string[];
   outagesOnly: boolean;
+  withDiagnosis: boolean;
   delaySeconds: string;
   /** "" for the default of the format. */
   repeatMinutes: string;
@@ -43,6 +44,7 @@ const EMPTY: ReceiverForm = {
   selector: "",
   states: STATES.filter((state) => state !== "revoked"),
   outagesOnly: false,
+  withDiagnosis: false,
   delaySeconds: "120",
   repeatMinutes: "",
   authorization: "",
@@ -55,10 +57,11 @@ function formOf({
   selector,
   states,
   outagesOnly,
+  withDiagnosis = false,
   ...times
 }: ListedReceiver): ReceiverForm {
   const { delaySeconds, repeatMinutes } = times;
-  const limits = { names, selector, states, outagesOnly };
+  const limits = { names, selector, states, outagesOnly, withDiagnosis };
   const texts = { delaySeconds: String(delaySeconds), repeatMinutes: String(repeatMinutes) };
   return { ...EMPTY, name, format, ...limits, ...texts };
 }
@@ -90,7 +93,7 @@ export function receiverFaults(form: ReceiverForm, isNew: boolean): Faults {
 
 /** Returns the body of the request. */
 export function receiverBody({ name, url, authorization, ...form }: ReceiverForm, isNew: boolean) {
-  const { format, names, selector, states, outagesOnly, delaySeconds, repeatMinutes } = form;
+  const { format, names, selector, states, outagesOnly, withDiagnosis, delaySeconds, repeatMinutes } = form;
   return {
     ...(isNew && { name }),
     ...(url.trim() !== "" && { url: url.trim() }),
@@ -99,6 +102,7 @@ export function receiverBody({ name, url, authorization, ...form }: ReceiverForm
     selector: selector.trim(),
     states,
     outagesOnly,
+    withDiagnosis,
     delaySeconds: Number(delaySeconds),
     ...(repeatMinutes.trim() !== "" && { repeatMinutes: Number(repeatMinutes) }),
     ...(authorization !== "" && { authorization }),
@@ -153,6 +157,7 @@ export function ReceiverDialog({ receiver, onClose, onSaved }: ReceiverDialogPro
       <States value={form.states} fault={faultOf("states")} onChange={field("states").onChange} />
       <AlreadyDown form={form} />
       <Check label="Only if a whole site, or all machines, do not report" {...field("outagesOnly")} />
+      <Check label="Ask a machine that is not ready for its diagnosis" {...field("withDiagnosis")} />
       <div class="row fields">
         <Field label="After" hint="Seconds for which the state has to last." {...checked("delaySeconds")} />
         <Field

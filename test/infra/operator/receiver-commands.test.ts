@@ -100,13 +100,14 @@ test.each<[string, object | null | undefined, string, string]>([
 test.each<[line: string, body: object]>([
   ["--to https://example.com/hook", { url: "https://example.com/hook" }],
   [
-    "--to-file @/address --format slack -l site=b --state silent,blocked --outages-only --delay 0s",
+    "--to-file @/address --format slack -l site=b --state silent,blocked --outages-only --with-diagnosis --delay 0s",
     {
       url: "https://hooks.slack.com/services/T0/B0/x",
       format: "slack",
       selector: "site=b",
       states: ["silent", "blocked"],
       outagesOnly: true,
+      withDiagnosis: true,
       delaySeconds: 0,
     },
   ],

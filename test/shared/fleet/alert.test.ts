@@ -130,6 +130,22 @@ it.each<[kind: string, more: Partial<Alert>, page: string]>([
   for (const format of ["slack", "alertmanager"] as const) expect(bodyOf(format, "")).not.toMatch(/page/);
 });
 
+describe("a machine's diagnosis → lines that are marked as its own words, and why there are none", () => {
+  const findings = ["fail  disk  / is full", "warn  dns  <http://evil.example>"];
+  it.each<[MessageFormat, NonNullable<Alert["diagnosis"]>, string]>([
+    ["json", { findings, none: "" }, '"diagnosis":{"findings":["fail  disk  / is full",'],
+    [
+      "slack",
+      { findings, none: "" },
+      "The machine's own words:\\nfail  disk  / is full\\nwarn  dns  &lt;http[:]//evil.example&gt;",
+    ],
+    ["slack", { findings: [], none: "the machine is silent" }, "\\nNo diagnosis: the machine is silent."],
+    ["alertmanager", { findings, none: "" }, '"diagnosis":"The machine\'s own words:\\nfail  disk'],
+  ])("%s", (format, diagnosis, text) =>
+    expect(messageText(format, message([alert({ state: "not-ready", diagnosis })]))).toContain(text),
+  );
+});
+
 describe("slack", () => {
   it("→ a text, and a section for each alert, escaped", () => {
     const text =

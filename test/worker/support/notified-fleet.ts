@@ -1,6 +1,7 @@
 // Runs notifications over the storage of an empty fleet index. The test controls the clock and the receivers.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import type { MachineDiagnosis } from "../../../shared/fleet/alert.ts";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";
 import { newMute, newMuteSchema, newReceiverSchema } from "../../../shared/protocol/receiver-api.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
@@ -26,6 +27,7 @@ export interface GotAlert {
   names: string[];
   text: string;
   why: string;
+  diagnosis?: MachineDiagnosis;
 }
 export interface GotDelivery {
   receiver: string;
@@ -57,6 +59,10 @@ export interface NotifiedFleet {
   probes: () => number;
   /** The receivers' reactions from now on, by the receiver's name. */
   behaviour: Record<string, Behaviour>;
+  /** The questions for a diagnosis so far, as `ops asks machine-000001`. */
+  asked: string[];
+  /** The answer of each machine to such a question from now on. */
+  machines: { answer: MachineDiagnosis | "hangs" };
   /** Returns the alerts of the deliveries that arrived, as `firing machine-000001 silent`. */
   delivered: (receiver?: string) => string[];
   /** Simulates an eviction, after which only the storage remains. */
@@ -125,6 +131,12 @@ function fleetOver(storage: DurableObjectStorage, limitsFactor: number): Notifie
         return Promise.resolve(state.fault);
       },
       machinesOf: (id) => outages.machinesOf(Number(id)),
+      silentInOutages: () => outages.silent().reduce((sum, { silent }) => sum + silent, 0),
+      diagnose: ({ machine, receiver }) => {
+        asked.push(`${receiver} asks ${machine}`);
+        const answer = diagnosisOf.answer;
+        return answer === "hangs" ? new Promise(() => undefined) : Promise.resolve(answer);
+      },
       send,
       withinMs: 20,
       audit: (record) => {
@@ -138,6 +150,8 @@ function fleetOver(storage: DurableObjectStorage, limitsFactor: number): Notifie
       newId: () => `id-${state.ids++}`,
       random: () => 0,
     });
+  const asked: string[] = [];
+  const diagnosisOf: NotifiedFleet["machines"] = { answer: { findings: [], none: "" } };
   let notifications = open();
   return {
     now: () => state.nowMs - FLEET_START_MS,
@@ -189,6 +203,8 @@ function fleetOver(storage: DurableObjectStorage, limitsFactor: number): Notifie
     },
     deliveries,
     behaviour,
+    asked,
+    machines: diagnosisOf,
     delivered: (receiver = "ops") =>
       deliveries
         .filter((each) => each.receiver === receiver && each.arrived)

@@ -19,6 +19,7 @@ const form: ReceiverForm = {
   selector: "",
   states: ["silent"],
   outagesOnly: false,
+  withDiagnosis: false,
   delaySeconds: "120",
   repeatMinutes: "",
   authorization: "",
@@ -65,6 +66,7 @@ describe("a form without faults → a body that the Worker takes", () => {
       selector: "",
       states: ["silent"],
       outagesOnly: false,
+      withDiagnosis: false,
       delaySeconds: 120,
     };
     const expected = { ...wish, url: form.url, ...more };
