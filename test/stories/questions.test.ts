@@ -512,6 +512,16 @@ describe("a machine over HTTP", () => {
     });
   });
 
+  it("another machine gets the name → the question ends, and that machine never has it", async () => {
+    const { name } = await overHttp("http-renamed");
+    const lines = linesOf(await ask(name));
+    await operator("POST", `/v1/nodes/${name}/revoke`);
+    const next = await overHttp(name);
+    expect((await lines).at(-1)).toMatchObject({ end: { reason: "stopped" } });
+    await next.report();
+    expect(next.reached).toEqual([]);
+  });
+
   it("the asker goes away → the machine ends its work within ten seconds", async () => {
     const { report, reached, name } = await overHttp("http-left", begun);
     const reader = (await ask(name)).body!.getReader();

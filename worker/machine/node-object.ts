@@ -118,6 +118,7 @@ export class NodeObject extends StoredObject {
     const nowMs = currentMs();
     if (keys.follow(pin, randomNonce(), nowMs)) {
       for (const part of [this.#requests, this.#upkeep, facts, senders, samples]) part.forget();
+      this.#questions.stop("the machine has enrolled again: ask again");
       recordReturn(this.#state, nowMs);
       this.#index.update();
       // The alarm detects an enrolled machine that never reports.
