@@ -1,5 +1,5 @@
-// Bundles the Worker for a deployment. wrangler makes one file; this bundle has a file for what `import()` loads, so that
-// an isolate that serves only machines neither compiles nor keeps the operators' routes.
+// Bundles the Worker for a deployment. wrangler makes one file. This bundle has further files for the code that
+// `import()` loads. An isolate that serves only machines neither compiles nor keeps the operators' routes.
 import { build } from "esbuild";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -11,7 +11,7 @@ import { basename, join } from "node:path";
 export async function bundleWorker(root: string, into: string): Promise<WorkerFiles> {
   const { metafile, outputFiles } = await build({
     entryPoints: ["index.ts"],
-    // The names of the files have a hash of the sources' paths: these are relative to the sources, not to `into`.
+    // The files' names have a hash of the sources' paths, which must not depend on `into`.
     absWorkingDir: join(root, "worker"),
     outdir: join(root, "worker"),
     write: false,

@@ -21,7 +21,7 @@ const hostsOf = ({ origins }: DeploySettings) => origins.map((origin) => URL.par
 const isWorkersDev = (host: string) => host.endsWith(".workers.dev");
 
 /**
- * Returns an environment's wrangler configuration, with the modules in the folder `bundle` beside the generated file.
+ * Returns an environment's wrangler configuration, with the modules in the folder `bundle` next to the generated file.
  * `toRoot`: the path from the generated file to the project.
  */
 export function wranglerConfiguration(

@@ -82,7 +82,7 @@ export function askCommands(program: OperatorProgram): void {
     .command("ask [name] [question]")
     .argument("[parameters...]", "NAME=VALUE")
     .description(
-      "Ask a machine a question about itself, or many machines (-l). The answer comes over its socket.",
+      "Ask a machine a question about itself, or many machines (-l). The answer comes part by part.",
     );
   manyFlags(ask)
     .addHelpText("after", HELP)

@@ -1,4 +1,4 @@
-// Asks a machine over the Worker, with a proof where the machine wants one, and prints the answer while it comes.
+// Asks a machine over the Worker, with a proof if the machine wants one. Prints the answer while it comes.
 import { parseJson } from "../../node-shim/base/state-file.ts";
 import { type AnswerLine, answerLine, answerLineSchema, type AskBody } from "../../shared/protocol/asking.ts";
 import { visible } from "../../shared/protocol/printable.ts";

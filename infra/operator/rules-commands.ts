@@ -1,5 +1,5 @@
-// Runs rollcall rules check: checks feature rules of node-feature-discovery, and shows what they would result in for the
-// features of one machine. Sends no request.
+// Runs rollcall rules check: checks feature rules of node-feature-discovery, and shows their result for one
+// machine's features. Sends no request.
 import { readFileSync } from "node:fs";
 import * as z from "zod/mini";
 import { codeOf } from "../../node-shim/base/fault.ts";

@@ -1,5 +1,5 @@
-// Reads sealed answers, and knows machines by their keys: the key of each machine is noted at its first sealed answer, in a
-// file next to the operator's key.
+// Reads sealed answers, and knows machines by their keys. A file next to the operator's key has the key of each machine
+// since its first sealed answer.
 import { appendFileSync } from "node:fs";
 import { codeOf } from "../../node-shim/base/fault.ts";
 import type { SealedAnswer } from "../../node-shim/wire/sealed-answer.ts";
@@ -8,7 +8,7 @@ import { validateNodeName } from "../../shared/node/node-name.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { readPrivate } from "./contexts/secrets.ts";
 
-/** "new": the machine had no key here before, so that only its owner can say whether this is its own. */
+/** "new": the file had no key of this machine, and only the machine's owner can confirm this one. */
 export type KnownKey = "known" | "new";
 
 /** Compares a machine's key with the noted one, or notes it. `worker`: the Worker's URL, since two may have this name. */
@@ -45,7 +45,7 @@ interface Sealed {
   isBytes: boolean;
 }
 
-/** Turns the lines of the Worker into the lines that the machine has sealed, and lets no other line pass but a refusal. */
+/** Turns the Worker's lines into the lines that the machine has sealed. Passes on no other line but a refusal. */
 export class Unsealer {
   readonly #sealed: Sealed | null;
   readonly #decoder = new TextDecoder();

@@ -41,7 +41,7 @@ export async function runChild(options: ChildOptions): Promise<Result<string>> {
 }
 
 /**
- * Runs `program`. Resolves with its exit code and standard output, or a failure if it has none: it did not start, hung,
+ * Runs `program`. Resolves with its exit code and standard output. Resolves with a failure if it did not start, hung,
  * wrote too much, or was ended by a signal. Never rejects. A process that the program leaves behind with its output open
  * counts for nothing, and is killed.
  */

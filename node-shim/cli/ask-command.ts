@@ -108,8 +108,8 @@ const answering = () =>
   ]);
 
 /**
- * Answers the question of the connection that systemd has made the standard input. The shim is the part of a machine that
- * speaks with the Worker, so that this process checks a proof too.
+ * Answers the question of the connection that systemd has made the standard input. The shim speaks
+ * with the Worker, so that this process checks a proof too.
  */
 async function serve(settings: MachineSettings, flags: AskFlags, instance: string): Promise<void> {
   const [{ acceptedQuestion }, { answer }, { serveQuestion, isShim }, { questionHost }] = await answering();

@@ -285,7 +285,7 @@ function isPattern(pattern: string): boolean {
   }
 }
 
-/** Matches whole texts; null if that takes too long, as some patterns do: only a script of its own can be stopped. */
+/** Matches whole texts; null if that takes too long, as with some patterns. Only a script of its own can be stopped. */
 function matched(texts: readonly (readonly [pattern: string, text: string])[]): boolean[] | null {
   const pairs = texts.map(([pattern, text]) => [anchored(pattern), text]);
   const script = `${JSON.stringify(pairs)}.map(([pattern, text]) => new RegExp(pattern, "u").test(text))`;

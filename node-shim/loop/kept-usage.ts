@@ -1,5 +1,5 @@
-// Keeps the usage of the last hour that no gateway has confirmed: of a time without a socket, or lost with one. A gateway
-// that has room asks for it. It is only in memory.
+// Keeps the usage of the last hour that no gateway has confirmed, in memory only. Such a sample had no socket, or was
+// lost with one. A gateway that has room asks for the samples.
 import { USAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import { amountsOf, type MissingUsage, type Usage, type UsageFrame } from "../../shared/protocol/usage.ts";
 

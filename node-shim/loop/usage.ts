@@ -25,8 +25,8 @@ interface UsageSocket {
 }
 
 /**
- * Returns `report`, after which the usage is read if it is due: at once on a new socket, then once a minute. It is sent
- * over a socket, or kept for the next one.
+ * Returns `report`, after which the usage is read if it is due. It is due at once on a new socket, then once a minute.
+ * The usage is sent over a socket, or kept for the next one.
  */
 export function sendingUsage(
   report: LoopDependencies["report"],

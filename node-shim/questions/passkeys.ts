@@ -4,7 +4,7 @@ import type { OperatorKey, PasskeyProof } from "../../shared/protocol/question-p
 import { failure, type Result, success } from "../../shared/result.ts";
 import { parseJson } from "../base/state-file.ts";
 
-/** The bits of the flags: the user was present, and has proved by a PIN, a finger or a face to be this user. */
+/** The bits of the flags: the user was present, and the authenticator has checked the user. */
 const [PRESENT, VERIFIED] = [0x01, 0x04];
 const RP_ID_BYTES = 32;
 /** The bytes of the relying party's hash, the flags and the counter. */

@@ -52,7 +52,7 @@ export class QuestionProofs {
     this.#in = { challenge: newChallenge, ...surroundings };
   }
 
-  /** Returns who asks, by which pinned key. A challenge counts for one try, whatever its result. */
+  /** Returns who asks, with the pinned key that has signed. A challenge counts for one try, whatever its result. */
   async prove({
     question,
     proof,

@@ -55,8 +55,8 @@ export function cleanLine(line: string): string {
 }
 
 /**
- * Returns a function that cleans the lines of one log. `first`: the edge with which a key in PEM begins, which is END
- * in a log that is read from its end on.
+ * Returns a function that cleans the lines of one log. `first`: the edge where a key in PEM begins. It is END in
+ * a log that is read from its end on.
  */
 export function lineCleaner(first: "BEGIN" | "END" = "END"): (line: string) => string {
   let keyLinesLeft = 0;

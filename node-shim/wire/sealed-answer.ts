@@ -1,8 +1,8 @@
 // Encrypts an answer to an operator's key, and opens it: HPKE (RFC 9180) with X25519, HKDF-SHA256 and AES-256-GCM. The Worker
 // between both can neither read nor change it, nor leave out, repeat or reorder a part of it.
 //
-// The answer is messages with a length, as gRPC has them. The first is JSON with the machine's public key, the encapsulated
-// secret, and the machine's signature of it with the question. The others are encrypted: the parts, then the end as JSON.
+// The answer is messages with a length, as gRPC has them. The first is JSON: the machine's public key, the encapsulated
+// secret, and the machine's signature of secret and question. The others are encrypted: the parts, then the end as JSON.
 import { base64url, calculateJwkThumbprint, type CryptoKey } from "jose";
 import { AEAD_AES_256_GCM, CipherSuite, KDF_HKDF_SHA256, KEM_DHKEM_X25519_HKDF_SHA256 } from "hpke";
 import { answerEndSchema } from "../../shared/protocol/asking.ts";

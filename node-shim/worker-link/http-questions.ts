@@ -1,5 +1,5 @@
-// Answers the questions that come with the answers to reports over HTTP. Sends each answer by requests of its own, over a
-// connection of its own, so that no report waits for them.
+// Answers the questions that come with the answers to reports over HTTP. Sends each answer by requests over a connection
+// of its own, so that no report waits for them.
 import * as z from "zod/mini";
 import {
   answerBodySchema,

@@ -1,4 +1,4 @@
-// Leaves out facts that the Worker does not know: an earlier Worker refuses all facts for one unknown field, and names it.
+// Leaves out facts that the Worker does not know. An earlier Worker refuses all facts for one unknown field, and names it.
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";

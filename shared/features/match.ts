@@ -75,7 +75,7 @@ interface Matching {
 }
 
 /**
- * Matches each expression with a flag or an attribute of its name, or all expressions with the attributes of one instance.
+ * Matches each expression with the flag or attribute of its name, or all expressions with one instance's attributes.
  * The absence of a name must be one from flags and attributes.
  */
 function matchSet(expressions: Readonly<Record<string, MatchExpression>>, set: FeatureSet): Matching {

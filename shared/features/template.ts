@@ -1,6 +1,6 @@
-// Expands the part of Go's templates that rules of node-feature-discovery use: fields, range, if, comparisons, len, index,
-// and sprig's first, trim and substr. Anything else is refused with its line and word. No template can run for long: a
-// range ends with its elements, and the text has a limit.
+// Expands the part of Go's templates that rules of node-feature-discovery use. It has fields, range, if, comparisons, len,
+// index, and sprig's first, trim and substr. Anything else is refused with its line and word. No template can run for
+// long: a range ends with its elements, and the text has a limit.
 import { trimSpace } from "../go/strings.ts";
 import { type MatchedFeatures, RuleFault } from "./match.ts";
 
@@ -355,7 +355,7 @@ const FUNCTIONS: Readonly<Record<string, TemplateFunction>> = {
       places.reduce<Value>((value, place) => {
         if (isList(value) && typeof place === "number")
           return value[place] ?? refuse(`has no element ${place}`);
-        // Go returns the empty text for a key that an element lacks, and the zero value of another map, which is no text.
+        // Go returns the empty text for a key that an element lacks. The zero value of another map is no text.
         if (isMap(value) && typeof place === "string") return value.get(place) ?? "";
         return refuse(`takes a number for a list, and a text for an element`);
       }, of!),

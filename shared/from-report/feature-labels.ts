@@ -107,8 +107,8 @@ function devices(features: Features): Labels {
 }
 
 /**
- * Returns the labels of a PCI device: NFD's default of class and vendor (`pci-0300_10de.present`), and the vendor's
- * (`pci-10de.present`), which operators of GPUs configure NFD for.
+ * Returns the labels of a PCI device. NFD's default has class and vendor (`pci-0300_10de.present`). Operators of GPUs
+ * configure NFD for the vendor alone (`pci-10de.present`).
  */
 function pciLabels({ class: kind = "", vendor = "", sriov_totalvfs }: Attributes): Labels {
   if (!PCI_CLASSES.some((each) => kind.startsWith(each))) return [];

@@ -11,9 +11,9 @@ export interface Match {
 }
 
 export interface Expression {
-  /** Returns the leftmost match; null if there is none. Typically takes a microsecond for each thousand steps. */
+  /** Returns the leftmost match; null if there is none. */
   match: (text: string) => Match | null;
-  /** Texts of which each match contains at least one; null if no such texts are known. */
+  /** Each match contains at least one of these texts; null if no such texts are known. */
   texts: readonly string[] | null;
 }
 
@@ -24,7 +24,7 @@ type Step =
   | { does: "save"; slot: number; next: number }
   | { does: "end" };
 
-/** A step to try at a place, or the value of a slot to restore after the steps that followed have failed. */
+/** A step to try at a place, or a slot's value to restore after the later steps have failed. */
 type Job = { number: number; at: number } | { slot: number; was: number | undefined };
 
 /** The most steps of a program. Go's limit of the size of an expression has the same order. */

@@ -20,7 +20,7 @@ const ENTRY = /^([^\s,;]+)\s+(\w+)(?:\s+(\S.*))?$/;
 
 /**
  * Returns the rights of each identity of the text: `ann@example.com admin; * view site=berlin`. Fails if one entry is
- * invalid: its person would otherwise count as one without an entry, who may have more rights.
+ * invalid. Its person would otherwise count as one without an entry, who may have more rights.
  */
 export function parseAccessOperators(text: string): Result<Map<string, AccessRights>> {
   const found = new Map<string, AccessRights>();

@@ -39,8 +39,8 @@ const key = plainText(FEATURE_LIMITS.keyLength).check(z.minLength(1));
 const value = plainText(FEATURE_LIMITS.valueLength);
 
 /**
- * The instances of a feature, such as PCI devices, as a table: the names of attributes take a third of the bytes if
- * each instance repeats them. null is an attribute that the instance lacks.
+ * The instances of a feature, such as PCI devices, as a table. If each instance repeated the attributes' names, these
+ * would take a third of the bytes. null is an attribute that the instance lacks.
  */
 const instances = z
   .strictObject({

@@ -188,7 +188,7 @@ const machineUsage = z.object({
   at: z.string(),
   /** The time between the last two frames; null after only one. Absent: the Worker is of an earlier version. */
   windowSeconds: z.nullish(z.number()),
-  /** The average number of CPUs in use between the last two frames; null after only one frame, as each rate below. */
+  /** The average number of CPUs in use between the last two frames. As each rate below, it is null after only one frame. */
   cpuUsed: shown,
   cpus: shown,
   load1: shown,

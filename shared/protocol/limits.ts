@@ -97,7 +97,7 @@ export const INVENTORY_LIMITS = {
   networkCards: 64,
 } as const;
 
-/** Limits of features: the bytes of all, the devices of one, and the characters of a name and of a value. */
+/** Limits of features: the bytes of all, the devices of one, and the characters of a name and a value. */
 export const FEATURE_LIMITS = { bytes: 24 * 1024, instances: 512, keyLength: 128, valueLength: 256 } as const;
 
 /** Limits of the drop-ins. */
@@ -458,7 +458,7 @@ export const USAGE_LIMITS = {
   missed: 5,
   /** The most samples that a machine keeps while it has no socket: those of an hour. */
   kept: 60,
-  /** Seconds by which a kept sample may be older than the usage frame before it. */
+  /** The most seconds between a kept sample and the later usage frame that came before it. */
   keptSeconds: 4000,
   /** The most bytes of the frame with kept samples. */
   keptBytes: 32 * 1024,

@@ -7,7 +7,7 @@ import { isPrintable } from "./printable.ts";
 
 /** A public key of an operator. */
 export interface OperatorKey {
-  /** In base64url: the 32 bytes of the key (Ed25519), or of a passkey the 65 bytes of its point (P-256, uncompressed). */
+  /** In base64url: the key's 32 bytes (Ed25519), or the 65 bytes of a passkey's point (P-256, uncompressed). */
   key: string;
   /** The origin of the page that may use the passkey: `https://rollcall.example.com`. Absent: the key is no passkey. */
   origin?: string;

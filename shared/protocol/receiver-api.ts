@@ -34,7 +34,7 @@ const settingsShape = {
   states: z._default(states, ["not-ready", "silent", "cluster-unreachable", "blocked"]),
   /** true if the receiver is notified only of outages: a whole site, or all machines, are silent. */
   outagesOnly: z._default(z.boolean(), false),
-  /** true if the Worker asks a machine that is not ready for its diagnosis, and sends the findings with the alert. */
+  /** true if an alert about a machine that is not ready has the machine's own diagnosis. */
   withDiagnosis: z._default(z.boolean(), false),
   /** Seconds for which a state has to last before the receiver is notified. A state that ends earlier is never sent. */
   delaySeconds: z._default(within(LIMIT.delaySeconds), 120),

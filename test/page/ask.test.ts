@@ -255,7 +255,7 @@ describe.skipIf(!hasChromium)("the tab Ask", () => {
       expectFault(/ask-http\/questions → 409$/);
       await signIn(page, worker.adminSecret);
       await page.goto("/?machine=ask-http&tab=ask");
-      await page.getByText(/^ask-http cannot be asked now: A question needs a socket/).waitFor();
+      await page.getByText(/^ask-http cannot be asked now: A list of questions needs a socket/).waitFor();
       await page.goto("/?machine=ask-1&tab=ask&question=files");
       await page.getByText(/^ask-1 does not answer files now/).waitFor();
       expect(await askButton(page).isDisabled()).toBe(true);

@@ -128,6 +128,6 @@ function startOf(text: string, bytes: number): string {
   if (all.length <= bytes) return text.toWellFormed();
   const { length } = encoder.encode("…");
   if (bytes <= length) return "";
-  // The decoder leaves out a character of which only a part fits.
+  // The decoder leaves out a last character that does not fit as a whole.
   return `${new TextDecoder().decode(all.subarray(0, bytes - length), { stream: true })}…`;
 }

@@ -1,5 +1,5 @@
-// Adds what a machine says about its own fault to the deliveries of receivers that want it. A message waits in a table
-// until the machine has answered, so that each attempt to deliver sends the same text.
+// Adds a machine's own diagnosis to the deliveries of receivers that want it. A message waits in a table until the machine
+// has answered. Each attempt to deliver therefore sends the same text.
 import {
   type Alert,
   type AlertMessage,
@@ -97,6 +97,6 @@ export class Diagnoses {
   }
 }
 
-/** Reports whether a machine can say why the alert began. A repetition has no diagnosis. */
+/** Reports whether the alert gets a diagnosis. A repetition gets none. */
 const isAskedAbout = ({ kind, status, state, isRepeated }: Alert) =>
   kind === "machine" && status === "firing" && state === "not-ready" && !isRepeated;

@@ -31,7 +31,7 @@ export const FEED_MIGRATION = `
     hash TEXT PRIMARY KEY, holder TEXT NOT NULL, ends_ms INTEGER NOT NULL
   ) WITHOUT ROWID;`;
 
-/** Creates the table of labels that a machine does not have any more: a machine may have left a feed with a selector. */
+/** Creates the table of former labels, whose change may have removed a machine from a feed with a selector. */
 export const FEED_LEFT_MIGRATION = `
   CREATE TABLE feed_left (seq INTEGER PRIMARY KEY, name TEXT NOT NULL, labels TEXT NOT NULL);`;
 
@@ -48,7 +48,7 @@ const GONE_KEPT = 20_000;
 const GONE_PRUNED_EVERY = 100;
 
 type Stored = { id: number; name: string; summary: string };
-/** A change by which a machine may have left a feed. `labels`: its labels before the change, as JSON. */
+/** A change that may have removed a machine from a feed. `labels`: its labels before the change, as JSON. */
 type Left = { name: string; seq: number; labels: string };
 type Summarized = { name: string; seq: number; isWhole: number; summary: string };
 type FeedRow = { index_id: string; gone_seq: number; pending: string; pending_seq: number };
@@ -187,7 +187,7 @@ export class FeedSource {
     return part(message, cursor);
   }
 
-  /** Returns at most GONE changes by which machines may have left the feed, oldest first. */
+  /** Returns at most GONE changes that may have removed machines from the feed, oldest first. */
   #left(from: number, within: Within): Left[] {
     const all = "SELECT name, seq, '{}' AS labels FROM gone WHERE seq > ? ORDER BY seq LIMIT ?";
     const some = "SELECT name, seq, labels FROM feed_left WHERE seq > ? ORDER BY seq LIMIT ?";

@@ -130,7 +130,7 @@ export class Outages {
 
   /**
    * Returns the outages that changed after the change `seq`, in the order of their last change. If `within` does not
-   * have all names, it returns those of which a machine within has changed since.
+   * have all names, returns the outages where a machine within has changed since.
    */
   changedAfter(seq: number, limit: number, within = ANY_NAME): { seq: number; outage: Outage }[] {
     const changed = `outages.seq > ? AND id IN (SELECT outage FROM outage_machines JOIN machines USING (name)
@@ -297,8 +297,8 @@ export class Outages {
 const OWN_ENDS = OUTAGE_ENDS.map((end) => `'${end}', SUM(how IS '${end}')`).join();
 
 /**
- * Returns a table as `outages`, with what is known of the machines within alone: without the others, an outage may have
- * begun later, have ended, or be none. `which`: a condition on the outages, so that SQLite reads few of them.
+ * Returns a table as `outages`, from the machines within alone. Without the others, an outage may have begun
+ * later, have ended, or be none. `which`: a condition on the outages, so that SQLite reads few of them.
  */
 function outagesOf(within: Where, which: Where = ANY_NAME): Where {
   if (within === ANY_NAME) return { sql: "outages", bindings: [] };

@@ -13,7 +13,7 @@ import type { UsageExport } from "./usage-export.ts";
 const GATEWAYS_MS = 600_000;
 /** The milliseconds for which the room for asked samples is kept. */
 const ANSWER_WITHIN_MS = 10_000;
-/** The difference by which the computed time of a boot may change. A greater one is another boot, or a corrected clock. */
+/** The most that the computed time of a boot may change. A greater change is another boot, or a corrected clock. */
 const BOOT_WITHIN_MS = 5000;
 
 export class MissingUsages {
@@ -37,7 +37,7 @@ export class MissingUsages {
   /**
    * Returns the time of a sample that has just arrived. The times of a machine's samples follow from its uptime, since its
    * clock may be wrong. A sample that arrives twice therefore has one time, and the receiver has it once. Returns null for
-   * a time that is not after the machine's last one: Prometheus would refuse the samples of all machines of the request.
+   * a time that is not after the machine's last one. Prometheus would refuse all samples of such a request.
    */
   timeOf(machine: string, { uptimeSeconds }: Usage): number | null {
     const nowMs = this.#in.nowMs();

@@ -110,8 +110,8 @@ export class UsageExport {
   }
 
   /**
-   * Returns the samples of the next request. A receiver that refuses a late sample refuses those of its machine alone: the
-   * machine may have sent other values of that time before.
+   * Returns the samples of the next request. Late samples of one machine have a request of their own,
+   * which the receiver may refuse. The machine may have sent other values of that time before.
    */
   #next(): UsageSample[] {
     const [first] = this.#waiting;

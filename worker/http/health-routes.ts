@@ -260,7 +260,7 @@ serve(healthRoutes, "GET /v1/usage", async (c, { query: { name } }) => {
   return c.json({ machines: await matchingRows(c, answers.flat()), isComplete } satisfies UsageAnswer);
 });
 
-/** Asks the gateway of one machine only. A machine that does not match the operator's selector looks like an unknown one. */
+/** Asks the gateway of one machine only. A machine that does not match the operator's selector counts as unknown. */
 async function usageOf(c: Context<App>, name: string): Promise<UsageAnswer> {
   const [own] = await matchingRows(c, [{ name }]);
   const found = await answerIn(SOURCES_WITHIN_MS, async () => {

@@ -194,7 +194,7 @@ serve(nodeRoutes, "POST /v1/bulk", async (c, { body }) => {
   const plan = { action, request, who, machines };
   const planned = await registry(c.env).planBulk(plan);
   const known = new Set(machines.map(({ name }) => name));
-  // A machine that does not match looks like an unknown one.
+  // A machine that does not match counts as unknown.
   const outside = names.filter((name) => !known.has(name));
   return c.json({ ...planned, unknown: [...planned.unknown, ...outside].sort() } satisfies BulkPlan);
 });

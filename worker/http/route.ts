@@ -1,4 +1,4 @@
-// Serves a route of operators in the table (shared/protocol/routes.ts): checks the operator's role, the query and the
+// Serves a route of operators in the table (shared/protocol/routes.ts). Checks the operator's role, the query and the
 // body, then calls the handler.
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import * as z from "zod/mini";

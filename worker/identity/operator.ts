@@ -216,8 +216,8 @@ export async function credentialOf(secret: string | null, assertion: string): Pr
 }
 
 /**
- * Reports whether the operator with this credential still has a role that may read, for the machines of `selector`:
- * undefined for all machines.
+ * Reports whether the operator with this credential still has a role that may read the machines of `selector`.
+ * `selector`: undefined for all machines.
  */
 export async function isGood(
   credential: Credential,

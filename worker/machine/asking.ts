@@ -1,4 +1,4 @@
-// Answers an operator's question from an object: with the lines of the machine's answer, or why the machine is not asked.
+// Answers an operator's question from an object: with the machine's answer, or why the machine is not asked.
 // Adds the end of the answer to the audit log.
 import { ANSWER_TYPE, type AskedQuestion } from "../../shared/protocol/asking.ts";
 import { shownText } from "../../shared/protocol/printable.ts";
@@ -25,7 +25,7 @@ export type NotAsked =
   /** The machine reports over HTTP, and the answer needs a socket, or comes too late. */
   | { reason: "not over HTTP" };
 
-/** The result of a question: how its answer ended, null if its reader went away, and the bytes that have come. */
+/** The result of a question. `end`: null if the reader went away. `bytes`: those that have come. */
 export interface Answered {
   end: AnswerEnd | null;
   bytes: number;

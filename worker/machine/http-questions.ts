@@ -1,5 +1,5 @@
-// Asks a machine that reports over HTTP: it gets a question with the answer to its next report, and sends the answer by
-// requests of its own. All is in memory: the object stores nothing, and an eviction ends the answers.
+// Asks a machine that reports over HTTP. The machine gets a question with the answer to its next report, and sends its
+// answer by requests. All is in memory: the object stores nothing, and an eviction ends the answers.
 import type * as z from "zod/mini";
 import {
   type answerBodySchema,
@@ -130,7 +130,7 @@ function wake({ held }: Waiting): void {
   for (const resume of held.splice(0)) resume();
 }
 
-/** The longest time for which a request waits for the reader: no shim waits longer than 9 s for an answer. */
+/** The longest time for which a request waits for the reader. No shim waits longer than 9 s for an answer. */
 const HELD_MS = 6000;
 
 const offText = (on: readonly string[] | null) =>

@@ -28,7 +28,7 @@ export function withText(blocks: readonly TextBlock[], text: string): readonly T
   return all;
 }
 
-/** Returns a foreign text in which each control character but a tab and a line break is escaped, and so visible. */
+/** Returns a foreign text with visible control characters, except for tabs and line breaks. */
 export const visibleText = (text: string): string => text.split("\n").map(visible).join("\n");
 
 /** How an answer ended. */
@@ -153,7 +153,7 @@ export class Asking {
   }
 }
 
-/** The answers of a machine: of each question the latest, and those of questions that a diagnosis names by their text. */
+/** The latest answer to each question of a machine. A question that a diagnosis names has its text as its key. */
 export type Answers = Signal<ReadonlyMap<string, Asking>>;
 
 /** What the parts of the tab ask with. */

@@ -31,7 +31,7 @@ export async function makePasskey(comment: string): Promise<string> {
     },
   })) as PublicKeyCredential;
   const made = (credential.response as AuthenticatorAttestationResponse).getPublicKey();
-  if (made === null) throw new Error("the browser does not tell the public key");
+  if (made === null) throw new Error("the browser does not return the public key");
   const key = base64url(made.slice(-POINT_BYTES));
   return operatorKeyLine({ key, origin: location.origin, comment });
 }

@@ -1,4 +1,4 @@
-// Draws what to do about a machine whose owner has pinned keys of operators: a passkey signs, or the command line.
+// Draws what to do if the machine's owner has pinned keys: a passkey signs, or the command line does.
 import { useState } from "preact/hooks";
 import { CopyButton, MarkedText } from "../parts/command.tsx";
 import { Notice } from "../parts/notice.tsx";

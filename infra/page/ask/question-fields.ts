@@ -14,7 +14,7 @@ export interface QuestionField {
   choices?: readonly string[];
   bounds?: readonly [least: number, most: number];
   isRequired: boolean;
-  /** The other fields of which only one may have a value. */
+  /** The alternatives to this field: only one of all may have a value. */
   instead: readonly string[];
 }
 
@@ -35,7 +35,7 @@ const BOUNDS: Readonly<Record<string, readonly [number, number]>> = {
   top: QUESTION_LIMITS.top,
 };
 
-/** Returns the row of a question, with its place in the list; undefined if this version of the page does not know it. */
+/** Returns a question's row, with its place in the list; undefined if this version of the page lacks it. */
 export function rowOf(name: string): (QuestionRow & { place: number }) | undefined {
   const place = QUESTION_NAMES.findIndex((each) => each === name);
   const known = QUESTION_NAMES[place];
@@ -44,7 +44,7 @@ export function rowOf(name: string): (QuestionRow & { place: number }) | undefin
 
 export type OwnRow = Pick<QuestionRow, "help" | "usage" | "seconds">;
 
-/** Returns the row of a question of the machine's owner, as the answer to `questions` lists it; undefined if it does not. */
+/** Returns the row of an owner's question in the answer to `questions`; undefined if the answer lacks it. */
 export function ownRowIn(list: string, name: string): OwnRow | undefined {
   const lines = list.split("\n");
   for (const [index, line] of lines.entries()) {

@@ -57,7 +57,7 @@ export function sessionStore(
     docs: () => (session.value.kind === "in" ? session.value.docs : undefined),
     /** Returns the selector of an operator of some machines; undefined for all machines. */
     selector,
-    /** Returns why an operator with a selector is refused the route; null for others, and if the route is open to them. */
+    /** Returns why the operator's selector closes the route; null without a selector, or if the route is open. */
     refusal: (route: OperatorRoute) => (selector() === undefined ? null : refusalOf(route)),
     /** Reports whether the operator may ask machines questions. */
     mayAsk: () => session.value.kind === "in" && ["operator", "admin"].includes(session.value.operator.role),

@@ -28,7 +28,7 @@ const X86_FLAGS = new Map(
     .map((pair) => pair.split(":") as [string, string]),
 );
 
-/** NFD's names that follow from another name: Linux uses XSAVE if it shows the flag, and NFD reads FXSROPT with SSE. */
+/** NFD's names that follow from another name. Linux uses XSAVE if it shows the flag. NFD reads FXSROPT with SSE. */
 const IMPLIED: Readonly<Record<string, string>> = { XSAVE: "OSXSAVE", SSE: "FXSROPT" };
 
 const X86_VENDORS: Readonly<Record<string, string>> = {

@@ -141,7 +141,7 @@ export function dmi({ text }: Host): Attributes {
 const FEATURE_FILES = "/etc/kubernetes/node-feature-discovery/features.d";
 const FILE_BYTES = 64 * 1024;
 
-/** Reads NFD's feature files: lines `name=value` or `name`, each a label and a feature, unless a directive says otherwise. */
+/** Reads NFD's feature files: lines `name=value` or `name`, each a label and a feature, unless a directive changes that. */
 export async function localFeatures(
   host: Host,
   nowMs: number,

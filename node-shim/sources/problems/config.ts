@@ -1,5 +1,5 @@
-// Parses a configuration file of node-problem-detector for its log monitors and custom plugins, with the additions that
-// end a condition: `healthyPattern` and `for`. node-problem-detector ignores unknown fields, so that both can use a file.
+// Parses a configuration file of node-problem-detector for its log monitors and custom plugins. Two additional fields end
+// a condition: `healthyPattern` and `for`. node-problem-detector ignores unknown fields, so that both can use a file.
 import * as z from "zod/mini";
 import { parseDuration } from "../../../shared/go/duration.ts";
 import { compileExpression, type Expression } from "../../../shared/go/regexp.ts";
@@ -8,7 +8,7 @@ import { printableTexts } from "../../../shared/protocol/printable.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 
-/** The most rules of a file, the most lines of a buffer, and the most programs that run at a time. */
+/** The most rules of a file, lines of a buffer, and programs that run at a time. */
 const MOST_RULES = 256;
 const MOST_BUFFERED = 100;
 const MOST_PROGRAMS = 8;

@@ -25,7 +25,7 @@ export function logMonitor(config: LogMonitorConfig, options: MonitorOptions): M
   const { read, lineOf, asWritten } = source.value;
   const expressions = [...config.rules.map(({ expression }) => expression), ...healing];
   const match = lineMatcher({ bufferSize: config.bufferSize, expressions, lineOf, asWritten });
-  /** The time of the last line that was taken, and of the last one before this read of the log began. */
+  /** The time of the last line that was taken, now and before this read of the log began. */
   let throughMs = 0;
   let storedMs = 0;
   let fault: { text: string; sinceMs: number } | null = null;

@@ -1,12 +1,12 @@
 // Finds the lines of a log that an expression matches, as node-problem-detector's buffer of lines does. A line without
-// any of the expressions' required texts costs one search: most lines of a log are such.
+// any of the expressions' required texts costs one search, as most lines of a log do.
 import type { Expression } from "../../../shared/go/regexp.ts";
 
 /** The most characters of a message. Further characters of it are dropped. */
 const LINE_LENGTH = 4096;
 /** The most characters of the lines that an expression is matched with: ten lines, also of a larger buffer. */
 const TEXT_LENGTH = 10 * (LINE_LENGTH + 1);
-/** The most raw lines that wait, for each line of the buffer: other programs' lines may be between those of one. */
+/** The most raw lines that wait, for each line of the buffer: other lines may be between those of one program. */
 const WAITING = 100;
 /** The most characters of these raw lines, since other users may write long ones. */
 const WAITING_LENGTH = 256 * 1024;
@@ -36,7 +36,7 @@ interface MatcherOptions {
 
 interface Rule {
   expression: Expression;
-  /** Texts of which each match has one in one of its lines; null if no such texts are known. */
+  /** Each match has one of these texts in one of its lines; null if no such texts are known. */
   texts: readonly string[] | null;
   /** The number of the last line with one of the expression's texts. */
   seen: number;

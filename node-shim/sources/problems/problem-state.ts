@@ -129,8 +129,8 @@ export class ProblemConditions {
   }
 
   /**
-   * Sets a condition. Only a change of status or reason changes the message and is an event, as upstream; with
-   * `byMessage` also a change of the message of a condition that is True.
+   * Sets a condition. As upstream, only a change of status or reason changes the message and is an event. With
+   * `byMessage`, another message of a condition that is True is such a change too.
    */
   set(
     type: string,

@@ -1,5 +1,5 @@
-// Stores the conditions of the monitors in the state folder, so that a restart of the shim ends none of them. The next boot
-// does: what is stored belongs to a boot ID.
+// Stores the conditions of the monitors in the state folder, which a restart of the shim therefore does not end.
+// The next boot does: the stored conditions belong to a boot ID.
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { parseJson, readIfThere, replacedFile } from "../../base/state-file.ts";

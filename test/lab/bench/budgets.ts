@@ -426,13 +426,13 @@ export const BUDGETS: readonly Budget[] = [
   },
   {
     name: "shim-questions-anonymous",
-    what: "additional anonymous memory of the shim with all questions on, which none asks",
+    what: "additional anonymous memory of the shim with all questions on, while no operator asks",
     unit: "MiB",
     budget: 1,
   },
   {
     name: "shim-questions-cpu",
-    what: "additional CPU load of the shim with all questions on, which none asks",
+    what: "additional CPU load of the shim with all questions on, while no operator asks",
     unit: "% of a core",
     budget: 0.1,
   },
