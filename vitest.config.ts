@@ -61,10 +61,30 @@ const virtualClock: Plugin = {
       : undefined,
 };
 
+/**
+ * Loads with the Worker what it imports on demand. In these tests a module comes over a socket of the request that imports
+ * it, and workerd refuses this socket to other requests that wait for the same module.
+ */
+const importedAtStart: Plugin = {
+  name: "imported-at-start",
+  enforce: "pre",
+  transform(code, id) {
+    if (!id.startsWith(pathOf("worker/"))) return undefined;
+    const paths: string[] = [];
+    const changed = code.replaceAll(
+      /\bimport\(("[^"]+")\)/g,
+      (_, path: string) => `Promise.resolve(onDemand${paths.push(path)})`,
+    );
+    if (paths.length === 0) return undefined;
+    return paths.map((path, index) => `import * as onDemand${index + 1} from ${path};\n`).join("") + changed;
+  },
+};
+
 /** Tests that run in workerd. */
 const inWorkerd = (name: string, include: string[]): TestProjectInlineConfiguration => ({
   plugins: [
     virtualClock,
+    importedAtStart,
     cloudflareTest({
       wrangler: { configPath: "./wrangler.toml" },
       miniflare: { bindings: testVariables, serviceBindings: { KUBE: testKube } },

@@ -1,7 +1,9 @@
 // Tests that the Worker serves the routes of its table: each path's methods, and the answer to any other method.
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../shared/protocol/routes.ts";
+import { newOperatorsApp } from "../../worker/http/operators-app.ts";
 import worker from "../../worker/index.ts";
+import { newIsolate } from "../../worker/isolate.ts";
 import { send } from "./support/machine.ts";
 
 /** The methods of each path in the table of routes. */
@@ -18,7 +20,8 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PR
 const pathOf = (route: string) => route.replace("{name}", "methods-1").replaceAll(/\{\w+\}/g, "x");
 
 it("the Worker serves each route of the table, and no other", () => {
-  const served = worker.routes
+  const operators = newOperatorsApp(newIsolate(() => expect.fail()));
+  const served = [...worker.routes, ...operators.routes]
     .filter(({ method }) => method !== "ALL")
     .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`);
   expect(new Set(served)).toEqual(new Set(Object.keys(ROUTES)));
