@@ -130,6 +130,7 @@ export const PROBLEM_LIMITS = {
 export const CUSTOM_LIMITS = {
   /** The most custom facts of all drop-ins together. */
   entries: 64,
+  /** The most characters of a custom fact's name. */
   nameLength: 253,
   /** The most characters of a custom fact's text. */
   valueLength: 1024,

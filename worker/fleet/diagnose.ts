@@ -1,11 +1,11 @@
 // Asks a machine for its diagnosis on behalf of a receiver. The index loads this file only when a receiver wants one.
 import type { MachineDiagnosis } from "../../shared/fleet/alert.ts";
-import { ANSWER_TYPE, type AnswerLine, type AskedQuestion } from "../../shared/protocol/asking.ts";
+import type { AnswerLine } from "../../shared/protocol/asking.ts";
 import { NOTIFICATION_LIMITS as LIMIT } from "../../shared/protocol/limits.ts";
 import { visible } from "../../shared/protocol/printable.ts";
 import type { AnswerEnd } from "../../shared/protocol/questions.ts";
+import { askBy, noteAnswer } from "../asking.ts";
 import { type Environment, gateway, registry } from "../env.ts";
-import { logFailure } from "../log.ts";
 import type { DiagnosisWish } from "./diagnoses.ts";
 
 const NAME = "diagnosis";
@@ -28,13 +28,10 @@ export async function diagnose(
   const noted = await registry(env).noteQuestion({ who: asker, target: name, detail: NAME });
   if (!noted.ok) return none("the machine or the receiver has had too many questions in this minute");
   const asking = { name, asked: { question: { name: NAME, parameters: {} }, asker }, entry: noted.value };
-  const got = await sent(env, number, asking, signal);
+  const got = await askBy(gateway(env, number), asking, signal).catch(() => ({ reason: "busy" as const }));
   if (got instanceof ReadableStream) return diagnosisOf(await answerIn(got, signal));
-  const note = { entry: noted.value, text: `not asked: ${got}` };
-  await (async () => registry(env).noteQuestion(note))().catch((error: unknown) =>
-    logFailure({ node: name, message: "the end of an answer is not in the audit log", error: String(error) }),
-  );
-  return none(WHY[got] ?? WHY.busy);
+  await noteAnswer(env, name, { entry: noted.value, text: `not asked: ${got.reason}` });
+  return none(WHY[got.reason] ?? WHY.busy);
 }
 
 const none = (why: string): MachineDiagnosis => ({ findings: [], none: why });
@@ -46,23 +43,6 @@ const WHY: Readonly<Record<string, string>> & { busy: string; off: string; "no s
   "too many": "the machine answers other questions now",
   busy: "the Worker is busy",
 };
-
-/** Sends the question to the machine's gateway. Returns the lines of the answer, or why the machine is not asked. */
-async function sent(
-  env: Environment,
-  number: number,
-  asking: { name: string; asked: AskedQuestion; entry: number },
-  signal: AbortSignal,
-): Promise<ReadableStream<Uint8Array> | string> {
-  try {
-    const init = { method: "POST", body: JSON.stringify(asking), signal };
-    const response = await gateway(env, number).fetch("https://gateway/", init);
-    if (response.headers.get("content-type") === ANSWER_TYPE && response.body) return response.body;
-    return (await response.json<{ reason: string }>()).reason;
-  } catch {
-    return "busy";
-  }
-}
 
 interface ReadAnswer {
   text: string;

@@ -80,9 +80,9 @@ export class FeedSource {
   /** Records whether feeds must send all fields of the changed machine. Call note in the transaction of the change. */
   note({ name, seq, before, after }: FleetChange): void {
     const labels = JSON.stringify(before?.labels ?? {});
-    if (labels !== "{}" && labels !== JSON.stringify(after?.labels))
-      this.#sql.exec("INSERT INTO feed_left VALUES (?, ?, ?)", seq, name, labels);
-    if (seq % GONE_PRUNED_EVERY === 0) this.#pruneGone();
+    const hasLeft = labels !== "{}" && labels !== JSON.stringify(after?.labels);
+    if (hasLeft) this.#sql.exec("INSERT INTO feed_left VALUES (?, ?, ?)", seq, name, labels);
+    if ((hasLeft || after === null) && seq % GONE_PRUNED_EVERY === 0) this.#pruneGone();
     if (after === null) this.#sql.exec("DELETE FROM feed_whole WHERE name = ?", name);
     else if (before === null || hasLastingChange(before, after))
       this.#sql.exec("INSERT OR REPLACE INTO feed_whole VALUES (?, ?)", name, seq);

@@ -3,7 +3,7 @@ import type { MachineUsage } from "../../shared/protocol/fleet-answers.ts";
 import { type Environment, gatewaySize, registry } from "../env.ts";
 import { randomNonce } from "../identity/mac-keys.ts";
 import { heldToken } from "../kube/connect.ts";
-import { type Asking, answerOf } from "../machine/asking.ts";
+import { type Asking, answerOf } from "../asking.ts";
 import type { LeaseHolder, ReturnedLoan } from "../machine/lease-loan.ts";
 import { Durations, type Measured } from "../metrics/metrics.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";

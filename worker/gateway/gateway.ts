@@ -13,7 +13,7 @@ import { Heartbeats } from "./heartbeats.ts";
 import { WHILE_BUSY } from "./lateness.ts";
 import { endLoan, returnedLoan } from "./lease.ts";
 import { Members } from "./members.ts";
-import type { Answered, NotAsked } from "../machine/asking.ts";
+import type { Answered, NotAsked } from "../asking.ts";
 import { Questions } from "./questions.ts";
 import { dueMs, Reports, usualBeatMs } from "./reports.ts";
 import { type HeldSocket, HeldSockets, type OpenedSocket, readFrame, type ServerSocket } from "./sockets.ts";

@@ -10,7 +10,7 @@ import {
 import { ASKING_LIMITS, QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import { RATE_LIMITS, take } from "../storage/token-bucket.ts";
 import { AnswerStream, keepAlive } from "../machine/answer-stream.ts";
-import type { Answered, NotAsked } from "../machine/asking.ts";
+import type { Answered, NotAsked } from "../asking.ts";
 import type { Endings, GatewayParts } from "./endings.ts";
 import { isMac } from "./heartbeats.ts";
 import type { HeldSocket, SignedAnswer } from "./sockets.ts";

@@ -68,7 +68,8 @@ export class UsageExport {
   async #sendSome(receiver: UsageReceiver): Promise<boolean> {
     const { counters, timer, log } = this.#in;
     const samples = this.#next();
-    this.#waiting = this.#waiting.filter((each) => !samples.includes(each));
+    const taken = new Set(samples);
+    this.#waiting = this.#waiting.filter((each) => !taken.has(each));
     const wait = () => {
       this.add(...samples, ...this.#waiting.splice(0));
     };

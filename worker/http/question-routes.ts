@@ -7,9 +7,9 @@ import { shownText } from "../../shared/protocol/printable.ts";
 import type { QuestionsAnswer } from "../../shared/protocol/operator-answers.ts";
 import { questionSchema } from "../../shared/protocol/question.ts";
 import { isOwnName } from "../../shared/protocol/questions.ts";
+import { askBy, type Asking, type NotAsked, noteAnswer } from "../asking.ts";
 import { after, currentMs } from "../clock.ts";
 import { gateway, registry } from "../env.ts";
-import { type Asking, type NotAsked, noteAnswer } from "../machine/asking.ts";
 import { inTime as resultInTime } from "../kube/deadline.ts";
 import { logFailure } from "../log.ts";
 import { knownNode } from "./node-routes.ts";
@@ -101,21 +101,11 @@ async function send(c: Context<App>, asking: Asking): Promise<ReadableStream<Uin
   return silent ?? ask(c.env.NODES.getByName(name), asking);
 }
 
-/** Asks by an object. */
-async function ask(
-  object: Pick<Fetcher, "fetch">,
-  asking: Asking,
-): Promise<ReadableStream<Uint8Array> | NotAsked> {
-  const init = { method: "POST", body: JSON.stringify(asking) };
-  const response = await atObject(asking.name, (signal) =>
-    object.fetch("https://object/", { ...init, signal }),
-  );
-  if (!response) return { reason: "busy" };
-  if (response.headers.get("content-type") === ANSWER_TYPE && response.body) return response.body;
-  return response.json<NotAsked>();
-}
+/** Asks by an object. An object that fails is busy: one of an earlier version, or during a deploy. */
+const ask = async (object: Pick<Fetcher, "fetch">, asking: Asking) =>
+  (await atObject(asking.name, (signal) => askBy(object, asking, signal))) ?? { reason: "busy" as const };
 
-/** Returns the answer of the machine's gateway; undefined if it fails: one of an earlier version, or during a deploy. */
+/** Returns the answer of an object; undefined if it fails. */
 async function atObject<T>(name: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
   try {
     return await inTime(ask);

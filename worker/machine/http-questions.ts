@@ -13,7 +13,7 @@ import {
 import { ASKING_LIMITS, QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Timer } from "../clock.ts";
 import { AnswerStream, keepAlive } from "./answer-stream.ts";
-import type { Answered, NotAsked } from "./asking.ts";
+import type { Answered, NotAsked } from "../asking.ts";
 import type { TicketUse } from "./fresh-requests.ts";
 
 interface HttpQuestionsParts {

@@ -24,7 +24,7 @@ import type { HistoryRequest } from "../storage/history.ts";
 import { StoredObject } from "../storage/migrations.ts";
 import { registerAgain } from "../tick/registration.ts";
 import { type MachineAnswer, type Refusal, tooLate, UNAUTHENTICATED } from "./answers.ts";
-import { answerOf, type Asking } from "./asking.ts";
+import { answerOf, type Asking } from "../asking.ts";
 import { hasReported, recordReturn } from "./contact.ts";
 import { decideReport, type ReportSituation } from "./decide-report.ts";
 import { ReportExecutor } from "./execute-report.ts";

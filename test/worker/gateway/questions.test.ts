@@ -4,7 +4,7 @@ import type { AnswerFrame, AnswerLine, AskedQuestion } from "../../../shared/pro
 import { HEARTBEAT_MAC_LENGTH } from "../../../shared/protocol/frames.ts";
 import { ASKING_LIMITS, QUESTION_LIMITS } from "../../../shared/protocol/limits.ts";
 import { usageText } from "../../../shared/protocol/usage.ts";
-import type { Answered, NotAsked } from "../../../worker/machine/asking.ts";
+import type { Answered, NotAsked } from "../../../worker/asking.ts";
 import { INTERVAL_MS, inGateway, type MachineSocket, MadeUpGateway } from "../support/made-up-gateway.ts";
 
 const ASKED: AskedQuestion = {

@@ -1,11 +1,11 @@
-// Answers an operator's question from an object: with the machine's answer, or why the machine is not asked.
-// Adds the end of the answer to the audit log.
-import { ANSWER_TYPE, type AskedQuestion } from "../../shared/protocol/asking.ts";
-import { shownText } from "../../shared/protocol/printable.ts";
-import { type AnswerEnd, answerEndText } from "../../shared/protocol/questions.ts";
-import { type Environment, registry } from "../env.ts";
-import { inTime } from "../kube/deadline.ts";
-import { logFailure } from "../log.ts";
+// Defines how the Worker asks a machine by an object, the machine's own or its gateway's, and how that object answers:
+// with the machine's answer, or why the machine is not asked. Adds the end of the answer to the audit log.
+import { ANSWER_TYPE, type AskedQuestion } from "../shared/protocol/asking.ts";
+import { shownText } from "../shared/protocol/printable.ts";
+import { type AnswerEnd, answerEndText } from "../shared/protocol/questions.ts";
+import { type Environment, registry } from "./env.ts";
+import { inTime } from "./kube/deadline.ts";
+import { logFailure } from "./log.ts";
 
 /** A question to a machine, which the Worker sends by POST. `entry`: the ID of the question's entry in the audit log. */
 export interface Asking {
@@ -24,6 +24,18 @@ export type NotAsked =
   | { reason: "busy" }
   /** The machine reports over HTTP, and the answer needs a socket, or comes too late. */
   | { reason: "not over HTTP" };
+
+/** Asks by an object. Returns the lines of the answer, or why the machine is not asked. Rejects if the object fails. */
+export async function askBy(
+  object: Pick<Fetcher, "fetch">,
+  asking: Asking,
+  signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array> | NotAsked> {
+  const init = { method: "POST", body: JSON.stringify(asking), signal };
+  const response = await object.fetch("https://object/", init);
+  if (response.headers.get("content-type") === ANSWER_TYPE && response.body) return response.body;
+  return response.json<NotAsked>();
+}
 
 /** The result of a question. `end`: null if the reader went away. `bytes`: those that have come. */
 export interface Answered {
