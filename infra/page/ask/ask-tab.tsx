@@ -9,6 +9,7 @@ import { type Answer, useAgainOnChange, useAnswer } from "../parts/answer.tsx";
 import { MarkedText } from "../parts/command.tsx";
 import { Link } from "../parts/link.tsx";
 import { Notice } from "../parts/notice.tsx";
+import { SideNav } from "../parts/side-nav.tsx";
 import { AnswerCard } from "./answer-card.tsx";
 import { type Answers, Asking, type Asks } from "./asking.ts";
 import { DiagnosisAnswer } from "./diagnosis-answer.tsx";
@@ -101,36 +102,26 @@ function Unasked({ list: { value, fault, isLoading, again }, name, question }: U
   );
 }
 
-/** Draws the list of questions: at the side of a wide screen, folded on a narrow screen. */
 function QuestionLinks({ names, current }: { names: readonly string[]; current: string }) {
   const route = usePage().route.value;
   const former = [...route.rest.keys()].filter((key) => key.startsWith(parameterKey("")));
   const without = Object.fromEntries(former.map((key) => [key, undefined]));
-  const list = (
-    <ul>
-      {names.map((name) => (
-        <li key={name}>
-          <Link
-            href={withRest(route, { ...without, question: name })}
-            isCurrent={name === current}
-            title={rowOf(name)?.help}
-          >
-            {titleOf(name)}
-          </Link>
-        </li>
-      ))}
-    </ul>
-  );
   return (
-    <>
-      <nav class="machine-nav machine-nav-side" aria-label="Questions">
-        {list}
-      </nav>
-      <details class="machine-nav machine-nav-folded">
-        <summary>Questions</summary>
-        <nav aria-label="Questions">{list}</nav>
-      </details>
-    </>
+    <SideNav title="Questions">
+      <ul>
+        {names.map((name) => (
+          <li key={name}>
+            <Link
+              href={withRest(route, { ...without, question: name })}
+              isCurrent={name === current}
+              title={rowOf(name)?.help}
+            >
+              {titleOf(name)}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </SideNav>
   );
 }
 

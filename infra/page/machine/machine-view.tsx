@@ -7,6 +7,7 @@ import { usePage } from "../page.ts";
 import { lazyView } from "../parts/lazy-view.tsx";
 import { Link } from "../parts/link.tsx";
 import { FaultNotice } from "../parts/notice.tsx";
+import { SideNav } from "../parts/side-nav.tsx";
 import { StateWord } from "../parts/state-word.tsx";
 import { Moment, Time } from "../parts/time.tsx";
 import { ActionsSection } from "./actions.tsx";
@@ -45,7 +46,9 @@ export function MachineView({ name }: { name: string }) {
         <AskTab name={name} change={machine.change} answers={answers} />
       ) : (
         <div class="machine-body">
-          <SectionNav diagnosis={machine.diagnosis} />
+          <SideNav title="Sections">
+            <SectionLinks diagnosis={machine.diagnosis} />
+          </SideNav>
           <Sections machine={machine} />
         </div>
       )}
@@ -199,22 +202,6 @@ function InShort({ machine: { live, whole } }: { machine: WatchedMachine }) {
         </span>
       )}
     </p>
-  );
-}
-
-/** Draws the list of sections: at the side of a wide screen, folded on a narrow screen. */
-function SectionNav({ diagnosis }: { diagnosis: MachineDiagnosis | null }) {
-  const list = <SectionLinks diagnosis={diagnosis} />;
-  return (
-    <>
-      <nav class="machine-nav machine-nav-side" aria-label="Sections">
-        {list}
-      </nav>
-      <details class="machine-nav machine-nav-folded">
-        <summary>Sections</summary>
-        <nav aria-label="Sections">{list}</nav>
-      </details>
-    </>
   );
 }
 
