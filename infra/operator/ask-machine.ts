@@ -1,7 +1,7 @@
 // Asks a machine over the Worker, with a proof if the machine wants one. Prints the answer while it comes.
 import { parseJson } from "../../node-shim/base/state-file.ts";
 import { type AnswerLine, answerLine, answerLineSchema, type AskBody } from "../../shared/protocol/asking.ts";
-import { visible } from "../../shared/protocol/printable.ts";
+import { visible, visibleText } from "../../shared/protocol/printable.ts";
 import { proofText } from "../../shared/protocol/question-proof.ts";
 import { type AnswerEnd, answerEndText } from "../../shared/protocol/questions.ts";
 import { connect, formatOf } from "./answer.ts";
@@ -160,7 +160,7 @@ function show(
 ): string | null {
   if ("text" in part) {
     // The shim escapes control characters, but another program may have the machine's key.
-    process.stdout.write(part.text.split("\n").map(visible).join("\n"));
+    process.stdout.write(visibleText(part.text));
     return null;
   }
   if (process.stdout.isTTY || !writeBytes) return "the answer is no text: redirect it to a file";

@@ -29,6 +29,9 @@ export function visible(line: string): string {
   return line.replaceAll(EACH_CONTROL, (control) => (control === "\t" ? control : escaped(control)));
 }
 
+/** Returns a foreign text whose lines are `visible`. Line breaks stay. */
+export const visibleText = (text: string): string => text.split("\n").map(visible).join("\n");
+
 /** Applies `printable` to all texts and keys of a JSON value. */
 export function printableTexts<T>(value: T): T;
 export function printableTexts(value: unknown): unknown {

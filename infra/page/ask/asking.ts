@@ -1,7 +1,7 @@
 // Asks a machine a question, and keeps its answer while it comes.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { AnswerLine, AskBody } from "../../../shared/protocol/asking.ts";
-import { visible } from "../../../shared/protocol/printable.ts";
+import { visibleText } from "../../../shared/protocol/printable.ts";
 import { type AnswerEnd, answerEndText } from "../../../shared/protocol/questions.ts";
 import { machinePath, type OpenRequest, type RequestFault } from "../base/api.ts";
 
@@ -27,9 +27,6 @@ export function withText(blocks: readonly TextBlock[], text: string): readonly T
   }
   return all;
 }
-
-/** Returns a foreign text with visible control characters, except for tabs and line breaks. */
-export const visibleText = (text: string): string => text.split("\n").map(visible).join("\n");
 
 /** How an answer ended. */
 export interface AskingEnd {

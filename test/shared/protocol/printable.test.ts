@@ -9,6 +9,7 @@ import {
   printableJson,
   printableTexts,
   shownText,
+  visibleText,
 } from "../../../shared/protocol/printable.ts";
 import { reportSchema } from "../../../shared/protocol/report.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
@@ -35,6 +36,10 @@ test.each([
 test.each(["", "md0: 1 of 2 disks", "Größe", "مرحبا", "👩‍👩‍👧", "a~b"])("%o stays as it is", (text) => {
   expect(isPrintable(text)).toBe(true);
   expect(printable(text)).toBe(text);
+});
+
+test("a text of several lines: control characters are visible; line breaks and tabs stay", () => {
+  expect(visibleText("a\tb\u001B[31m\r\nc\u202E\n")).toBe(String.raw`a	b\u001b[31m\u000d` + "\nc\\u202e\n");
 });
 
 test("every text and key within a value is replaced, nothing else", () => {

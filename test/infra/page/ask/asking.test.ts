@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { answerLine, type AnswerLine } from "../../../../shared/protocol/asking.ts";
 import { failure, success } from "../../../../shared/result.ts";
-import { Asking, visibleText, withText } from "../../../../infra/page/ask/asking.ts";
+import { Asking, withText } from "../../../../infra/page/ask/asking.ts";
 import type { OpenRequest } from "../../../../infra/page/base/api.ts";
 
 const COMPLETE: AnswerLine = { end: { reason: "complete" } };
@@ -113,10 +113,6 @@ describe("an answer", () => {
 });
 
 describe("the text", () => {
-  it("control characters are visible; line breaks and tabs stay", () => {
-    expect(visibleText("a\tb\u001B[31m\r\nc\u202E\n")).toBe(String.raw`a	b\u001b[31m\u000d` + "\nc\\u202e\n");
-  });
-
   it("blocks have at most 250 lines, and full blocks stay the same object", () => {
     const lines = (count: number) => "x\n".repeat(count);
     const first = withText([], lines(251));
