@@ -99,3 +99,8 @@ export const CONFINEMENT: Readonly<Record<OperatorRoute, Confinement>> = {
   "GET /readyz": DEPLOYMENT,
   "GET /metrics": SERIES,
 };
+
+/** Returns why operators with a selector are refused at the route; null if they are not. */
+export function refusalOf(route: OperatorRoute): Refusal | null {
+  return REFUSALS.find((why) => why === CONFINEMENT[route]) ?? null;
+}

@@ -1,6 +1,6 @@
 // Reads the session, and signs in and out. Sends the secret once; only a cookie that no script can read remains.
 import { type ReadonlySignal, signal } from "@preact/signals";
-import { CONFINEMENT, type OperatorRoute } from "../../../shared/protocol/confinement.ts";
+import { type OperatorRoute, refusalOf } from "../../../shared/protocol/confinement.ts";
 import type { SessionAnswer } from "../../../shared/protocol/administration-answers.ts";
 import { type Result, success } from "../../../shared/result.ts";
 import type { SendRequest, RequestFault } from "../base/api.ts";
@@ -77,8 +77,3 @@ export function sessionStore(
     },
   };
 }
-
-/** How a route is open to operators with a selector. Any other text is why it is not. */
-const OPEN = new Set<string>(["machine", "list", "bulk", "own"]);
-
-const refusalOf = (route: OperatorRoute) => (OPEN.has(CONFINEMENT[route]) ? null : CONFINEMENT[route]);
