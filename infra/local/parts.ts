@@ -147,10 +147,3 @@ function faultLine(file: string): string {
   const fault = lines.findLast((line) => /error|fail|cannot|denied/i.test(line) && !/^\s+at /.test(line));
   return (fault ?? lines.at(-1) ?? "").trim();
 }
-
-/** Returns a command as one line for a shell, with quotes where needed. */
-export function shellCommand(command: string[]): string {
-  return command
-    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`))
-    .join(" ");
-}

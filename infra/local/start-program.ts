@@ -9,10 +9,11 @@ import { faultOf } from "../../node-shim/base/fault.ts";
 import { lockFolder } from "../../node-shim/identity/lock.ts";
 import { nodeName } from "../../node-shim/machine/settings.ts";
 import { TRANSPORTS } from "../../node-shim/machine/transport.ts";
+import { shellCommand } from "../../shared/shell-command.ts";
 import { confirmed, type Terminal } from "../operator/confirm.ts";
 import { apiFault, type KubeAdmin } from "./kube-admin.ts";
 import { filesLack, openFiles } from "./open-files.ts";
-import { localParts, type Part, type Parts, shellCommand } from "./parts.ts";
+import { localParts, type Part, type Parts } from "./parts.ts";
 import { openState, type StartFlags } from "./settings.ts";
 import { type LiveTable, liveTable, readNodes } from "./table.ts";
 

@@ -2,6 +2,7 @@
 import type { AskBody } from "../../../shared/protocol/asking.ts";
 import { ASKING_LIMITS, QUESTION_LIMITS } from "../../../shared/protocol/limits.ts";
 import { QUESTION_NAMES, type QuestionRow, QUESTIONS } from "../../../shared/protocol/questions.ts";
+import { shellCommand } from "../../../shared/shell-command.ts";
 
 export interface QuestionField {
   name: string;
@@ -122,9 +123,6 @@ export const questionText = ({ name, parameters }: AskBody): string =>
 
 /** Returns the command that asks the same with the operator's key, quoted for a shell. */
 export function commandOf(machine: string, { name, parameters }: AskBody): string {
-  const pairs = Object.entries(parameters).map(([key, value]) => quoted(`${key}=${value}`));
-  return ["rollcall ask", machine, name, ...pairs, "--key ~/.config/rollcall/question-key"].join(" ");
+  const pairs = Object.entries(parameters).map(([key, value]) => `${key}=${value}`);
+  return `${shellCommand(["rollcall", "ask", machine, name, ...pairs])} --key ~/.config/rollcall/question-key`;
 }
-
-const quoted = (word: string) =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;

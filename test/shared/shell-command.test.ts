@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { shellCommand } from "../../../infra/local/parts.ts";
+import { shellCommand } from "../../shared/shell-command.ts";
 
 describe("a command for a shell", () => {
   test.each([
