@@ -276,7 +276,7 @@ describe.skipIf(isSkipped)(title, () => {
     const env = { ROLLCALL_URL: worker.url, ROLLCALL_ADMIN_SECRET: worker.adminSecret };
     await runCommandLine(["diagnose", name], {
       process: { env, stdout: { write }, stderr: { write }, exitCode: 0 },
-      terminal: { isInteractive: false, ask: () => Promise.reject(new Error("nobody can be asked")) },
+      terminal: { isInteractive: false, ask: () => Promise.reject(new Error("there is no terminal")) },
       now: Date.now,
       pause: () => Promise.resolve(),
       changesOf: () => expect.fail(),

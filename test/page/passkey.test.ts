@@ -37,7 +37,7 @@ describe.skipIf(!hasChromium)("a machine that pins keys", () => {
   let machine: AskedMachine;
   beforeAll(async () => {
     worker = await sharedWorker();
-    writeFileSync(keys, `rollcall-ed25519 ${"A".repeat(43)} nobody\n`);
+    writeFileSync(keys, `rollcall-ed25519 ${"A".repeat(43)} another\n`);
     machine = await askedMachine(worker, "pins-1", ["--questions", "disks", `--questions-from=${keys}`]);
   });
   afterAll(async () => {

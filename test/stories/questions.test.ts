@@ -200,7 +200,7 @@ describe("the list of the questions that a machine answers", () => {
       409,
       { reason: "question-off" },
     ],
-    ["no machine", "list-nobody", async () => undefined, 404, { reason: "not-found" }],
+    ["no machine", "list-unknown", async () => undefined, 404, { reason: "not-found" }],
   ])("%s", async (_, name, made, status, body) => {
     await made();
     expect(await list(name)).toMatchObject({ status, body });
@@ -532,7 +532,7 @@ describe("a machine over HTTP", () => {
     await eventually(() => expect(reached[0]?.signal.aborted).toBe(true));
   });
 
-  it("a report that names no question writes and sends nothing more while nobody asks", async () => {
+  it("a report that names no question writes and sends nothing more while no operator asks", async () => {
     const { report, name } = await overHttp("http-idle");
     const before = (await writesAbout(name)).length;
     await report();

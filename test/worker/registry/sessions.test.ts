@@ -130,7 +130,7 @@ describe("a session ends", () => {
 
   it("an unknown ID → the answer states that", () =>
     within((sql) => {
-      expect([registryOf(sql).end("nobody's").ok, registryOf(sql).find("nobody's", true, 0)]).toEqual([
+      expect([registryOf(sql).end("unknown").ok, registryOf(sql).find("unknown", true, 0)]).toEqual([
         false,
         null,
       ]);

@@ -40,7 +40,7 @@ it("findings of the machine → their parts, and the question that shows more", 
 it.each([
   ["a question with more than a question", "ask logs unit=a; reboot"],
   ["a value without a name", "ask logs =a"],
-  ["no question", "ask somebody else"],
+  ["no question", "ask another operator"],
 ])("%s → a text", (_, todo) => {
   const [finding] = diagnosisIn(`fail  unit  x\n      → ${todo}\n`).findings;
   expect(finding?.todo).toEqual({ kind: "text", text: todo });
