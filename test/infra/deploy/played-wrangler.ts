@@ -1,4 +1,5 @@
-// Plays wrangler for the tests of infra/deploy, on a made-up account. Reads the generated configuration and prints the real wrangler's output. Supports only the flags that infra/deploy uses.
+// Plays wrangler for the tests of infra/deploy, on a made-up account. Reads the generated configuration and prints the
+// real wrangler's output. Supports only the flags that infra/deploy uses.
 // test/deploy/deploy.test.ts compares the output with the real wrangler's.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
