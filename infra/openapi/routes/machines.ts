@@ -87,13 +87,13 @@ export const MACHINES_DESCRIPTIONS = {
     "GET /v1/nodes/{name}/questions": {
       id: "listQuestions",
       what: "List the questions that a machine answers now",
-      more: "The list is empty if its owner has turned none on, if its shim is too old, and shortly after its socket opened.",
+      more: "The list is empty if its owner has turned none on, if its shim is too old, and shortly after its socket opened. A machine that reports over HTTP has no list here, also if it answers questions.",
       answers: { 200: json("The names of the questions.", { questionsSchema }) },
     },
     "POST /v1/nodes/{name}/questions": {
       id: "askMachine",
       what: "Ask a machine a question about itself, as its owner has allowed it",
-      more: "docs/questions.md lists the questions. The question is in the audit log before it is sent.",
+      more: "docs/questions.md lists the questions. The question is in the audit log before it is sent. A machine that reports over HTTP gets it with the answer to its next report; `bundle` and `follow` need a socket.",
       answers: {
         200: {
           what: "The answer, while it comes: one JSON object a line, with `text`, `base64`, or as the last one `end`.",
