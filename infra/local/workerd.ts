@@ -1,5 +1,5 @@
-// Prepares the Worker for workerd as in production: one bundle, Durable Objects on disk, the apiserver as the
-// binding KUBE. Writes a configuration with which a user can start workerd by hand.
+// Prepares the Worker for workerd: a bundle of one file, Durable Objects on disk, the apiserver as the binding KUBE.
+// Writes a configuration with which a user can start workerd by hand.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
