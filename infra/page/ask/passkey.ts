@@ -18,14 +18,17 @@ const POINT_BYTES = 65;
 /** Shorter than a challenge of a machine is valid. */
 const WITHIN_MS = 50_000;
 
+/** The name of a passkey in the browser, and the comment of its line. */
+const NAME = "rollcall";
+
 /** Makes a passkey. Returns its public line, for the file of --questions-from. Rejects if the user declines. */
-export async function makePasskey(comment: string): Promise<string> {
+export async function makePasskey(): Promise<string> {
   const credential = (await navigator.credentials.create({
     publicKey: {
       // Only a proof of where the key is stored would use the challenge.
       challenge: random(),
-      rp: { name: "rollcall" },
-      user: { id: random(), name: comment, displayName: comment },
+      rp: { name: NAME },
+      user: { id: random(), name: NAME, displayName: NAME },
       pubKeyCredParams: [{ type: "public-key", alg: ES256 }],
       authenticatorSelection: { residentKey: "required", userVerification: "required" },
     },
@@ -33,7 +36,7 @@ export async function makePasskey(comment: string): Promise<string> {
   const made = (credential.response as AuthenticatorAttestationResponse).getPublicKey();
   if (made === null) throw new Error("the browser does not return the public key");
   const key = base64url(made.slice(-POINT_BYTES));
-  return operatorKeyLine({ key, origin: location.origin, comment });
+  return operatorKeyLine({ key, origin: location.origin, comment: NAME });
 }
 
 /** Lets a passkey of this page sign a question. Returns the proof. Rejects if the user declines. */

@@ -56,9 +56,7 @@ function NewPasskey({ machine }: { machine: string }) {
   const [fault, setFault] = useState<string | null>(null);
   const make = () => {
     setFault(null);
-    makePasskey("rollcall").then(setLine, (error: unknown) =>
-      setFault(`No passkey was made: ${reasonOf(error)}`),
-    );
+    makePasskey().then(setLine, (error: unknown) => setFault(`No passkey was made: ${reasonOf(error)}`));
   };
   if (line !== null)
     return (
