@@ -8,6 +8,7 @@ import {
   fstatSync,
   mkdirSync,
   openSync,
+  readFileSync,
   readlinkSync,
   type Stats,
   statSync,
@@ -147,6 +148,23 @@ export function withTrustedFile<T>(path: string, read: (descriptor: number, stat
     return success(readOpened(self, read, FOR_READING));
   } finally {
     close();
+  }
+}
+
+/**
+ * Reads a text of at most `mostBytes` from a file that an operator has named. The error continues a sentence that begins
+ * with the path. Never throws.
+ */
+export function trustedText(path: string, mostBytes: number): Result<string> {
+  try {
+    // The read of a device or pipe may never end.
+    const text = withTrustedFile(path, (descriptor, stats) =>
+      stats.isFile() && stats.size <= mostBytes ? readFileSync(descriptor, "utf8") : null,
+    );
+    if (!text.ok) return failure(`is not trusted: ${text.error}`);
+    return text.value === null ? failure(`is not a file of at most ${mostBytes} bytes`) : success(text.value);
+  } catch (error) {
+    return failure(`cannot be read (${codeOf(error)})`);
   }
 }
 

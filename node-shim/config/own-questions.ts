@@ -1,5 +1,6 @@
-// Reads the owner's own questions: NAME.yaml in --questions-dir describes one program and the parameters that it may get.
-import { constants, readdirSync, readFileSync } from "node:fs";
+// Reads the owner's own questions. NAME.yaml in --questions-dir describes one program, and the parameters that it may
+// get.
+import { constants, readdirSync } from "node:fs";
 import { isAbsolute, normalize } from "node:path";
 import { Script } from "node:vm";
 import { parse } from "yaml";
@@ -18,7 +19,7 @@ import { visible } from "../../shared/protocol/printable.ts";
 import { atMost, firstFault, plainText, within } from "../../shared/protocol/schema.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { codeOf, faultOf } from "../base/fault.ts";
-import { openTrusted, withTrustedFile } from "../base/ownership.ts";
+import { openTrusted, trustedText } from "../base/ownership.ts";
 
 /** The folder of the owner's own questions, if --questions-dir names no other. */
 export const QUESTIONS_FOLDER = "/etc/rollcall/questions.d";
@@ -121,16 +122,8 @@ export function ownQuestionsIn(folder: string): OwnQuestions {
 /** Reads one question. The error names the file, or the program that is not trusted. */
 function readOwnQuestion(folder: string, name: OwnName): Result<OwnQuestion> {
   const path = `${folder}/${name.slice(OWN_PREFIX.length)}.yaml`;
-  let text: Result<string | null>;
-  try {
-    text = withTrustedFile(path, (descriptor, stats) =>
-      stats.isFile() && stats.size <= LIMITS.fileBytes ? readFileSync(descriptor, "utf8") : null,
-    );
-  } catch (error) {
-    return failure(`${path} cannot be read (${codeOf(error)})`);
-  }
-  if (!text.ok) return failure(`${path} is not trusted: ${text.error}`);
-  if (text.value === null) return failure(`${path} is not a file of at most ${LIMITS.fileBytes} bytes`);
+  const text = trustedText(path, LIMITS.fileBytes);
+  if (!text.ok) return failure(`${path} ${text.error}`);
   const parsed = parseOwnQuestion(name, text.value);
   if (!parsed.ok) return failure(`${path}: ${parsed.error}`);
   const fault = programFault(parsed.value.program);

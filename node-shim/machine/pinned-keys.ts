@@ -1,24 +1,15 @@
 // Reads the keys of operators that the machine's owner has pinned.
-import { readFileSync } from "node:fs";
 import { PROOF_LIMITS } from "../../shared/protocol/limits.ts";
 import { type OperatorKey, parseOperatorKeys } from "../../shared/protocol/question-proof.ts";
 import { failure, type Result } from "../../shared/result.ts";
-import { codeOf } from "../base/fault.ts";
-import { withTrustedFile } from "../base/ownership.ts";
+import { trustedText } from "../base/ownership.ts";
 
 /** Reads the pinned keys. Refuses a file that other users than root and the shim's own can change. */
 export function pinnedKeys(path: string): Result<OperatorKey[]> {
-  try {
-    const text = withTrustedFile(path, (descriptor, { size }) =>
-      size > PROOF_LIMITS.fileBytes ? null : readFileSync(descriptor, "utf8"),
-    );
-    if (!text.ok) return text;
-    if (text.value === null) return failure(`${path} has more than ${PROOF_LIMITS.fileBytes} bytes`);
-    const keys = parseOperatorKeys(text.value);
-    return keys.ok ? keys : failure(`${path}: ${keys.error}`);
-  } catch (error) {
-    return failure(`${path} cannot be read (${codeOf(error)})`);
-  }
+  const text = trustedText(path, PROOF_LIMITS.fileBytes);
+  if (!text.ok) return failure(`${path} ${text.error}`);
+  const keys = parseOperatorKeys(text.value);
+  return keys.ok ? keys : failure(`${path}: ${keys.error}`);
 }
 
 export const PINNED_KEYS_TODO =

@@ -1,11 +1,8 @@
 // Runs the problem monitors of --problem-detectors, and reports each as a drop-in with conditions. A monitor that cannot
 // read its log, or whose file has a fault, is a drop-in that fails.
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
 import type { Problems } from "../../../shared/protocol/problems.ts";
-import { failure } from "../../../shared/result.ts";
-import { codeOf } from "../../base/fault.ts";
-import { withTrustedFile } from "../../base/ownership.ts";
+import { trustedText } from "../../base/ownership.ts";
 import type { Warn } from "../../base/reading.ts";
 import type { Remembered } from "../drop-ins/drop-ins.ts";
 import { parseMonitor } from "./config.ts";
@@ -70,7 +67,8 @@ export function problemDetectors(options: DetectorOptions): ProblemDetectors {
 }
 
 function monitorOf(path: string, options: DetectorOptions, events: ProblemEvents): Monitor {
-  const config = readMonitor(path);
+  const text = trustedText(path, MOST_BYTES);
+  const config = text.ok ? parseMonitor(text.value) : text;
   if (!config.ok) return failedMonitor(config.error, options.nowMs);
   const warn = (message: string) => options.warn("problem detectors", `${path}: ${message}`);
   config.value.notes.forEach(warn);
@@ -78,16 +76,4 @@ function monitorOf(path: string, options: DetectorOptions, events: ProblemEvents
   return config.value.plugin === "custom"
     ? pluginMonitor(config.value, given)
     : logMonitor(config.value, given);
-}
-
-function readMonitor(path: string): ReturnType<typeof parseMonitor> {
-  try {
-    const text = withTrustedFile(path, (descriptor, { size }) =>
-      size > MOST_BYTES ? null : readFileSync(descriptor, "utf8"),
-    );
-    if (!text.ok) return text;
-    return text.value === null ? failure(`is larger than ${MOST_BYTES} bytes`) : parseMonitor(text.value);
-  } catch (error) {
-    return failure(`cannot be read (${codeOf(error)})`);
-  }
 }
