@@ -1,22 +1,25 @@
-// Parses a configuration file of node-problem-detector for its log monitors and custom plugins. Two additional fields end
-// a condition: `healthyPattern` and `for`. node-problem-detector ignores unknown fields, so that both can use a file.
+// Parses a configuration file of node-problem-detector for its log monitors and custom plugins. Two additional fields
+// end a condition: `healthyPattern` and `for`. node-problem-detector ignores unknown fields, so that both can use a file.
 import * as z from "zod/mini";
 import { parseDuration } from "../../../shared/go/duration.ts";
 import { compileExpression, type Expression } from "../../../shared/go/regexp.ts";
 import { type DropIn, dropInSchema } from "../../../shared/protocol/drop-ins.ts";
 import { printableTexts } from "../../../shared/protocol/printable.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
-import { failure, type Result, success } from "../../../shared/result.ts";
+import { failure, type Result, success, valueOr } from "../../../shared/result.ts";
 
 /** The most rules of a file, lines of a buffer, and programs that run at a time. */
 const MOST_RULES = 256;
 const MOST_BUFFERED = 100;
 const MOST_PROGRAMS = 8;
+/** The seconds after which the Node's condition becomes Unknown, unless the monitor still reads its log. */
 const EXPIRES_IN_SECONDS = 600;
 
-const durationText = z
-  .string()
-  .check(z.refine((text) => parseDuration(text).ok, "not a duration such as 5m"));
+/** Parses Go's text of a duration into milliseconds. */
+const duration = z.pipe(
+  z.string().check(z.refine((text) => parseDuration(text).ok, "not a duration such as 5m")),
+  z.transform((text) => valueOr(parseDuration(text), 0)),
+);
 const texts = z._default(z.record(z.string(), z.string()), {});
 
 const conditionSchema = z.object({
@@ -24,7 +27,7 @@ const conditionSchema = z.object({
   reason: z.string(),
   message: z.string(),
   healthyPattern: z.optional(z.string()),
-  for: z.optional(durationText),
+  for: z.optional(duration),
 });
 
 const ruleSchema = z.object({
@@ -40,8 +43,8 @@ const fileSchema = z.object({
   pluginConfig: texts,
   skipList: z._default(z.array(z.string()), []),
   logPath: z._default(z.string(), ""),
-  lookback: z._default(durationText, "0"),
-  delay: z._default(durationText, "0"),
+  lookback: z._default(duration, 0),
+  delay: z._default(duration, 0),
   bufferSize: z._default(z.int().check(z.minimum(0), z.maximum(MOST_BUFFERED)), 0),
   source: z._default(z.string(), ""),
   conditions: z._default(z.array(conditionSchema), []),
@@ -51,23 +54,16 @@ const fileSchema = z.object({
 
 const pluginFileSchema = z.object({
   plugin: z.literal("custom"),
-  pluginConfig: z._default(
+  pluginConfig: z.prefault(
     z.object({
-      invoke_interval: z._default(durationText, "30s"),
-      timeout: z._default(durationText, "5s"),
+      invoke_interval: z._default(duration, 30_000),
+      timeout: z._default(duration, 5000),
       max_output_length: z._default(z.int().check(z.minimum(1), z.maximum(1024)), 80),
       concurrency: z._default(z.int().check(z.minimum(1), z.maximum(MOST_PROGRAMS)), 3),
       enable_message_change_based_condition_update: z._default(z.boolean(), false),
       skip_initial_status: z._default(z.boolean(), false),
     }),
-    {
-      invoke_interval: "30s",
-      timeout: "5s",
-      max_output_length: 80,
-      concurrency: 3,
-      enable_message_change_based_condition_update: false,
-      skip_initial_status: false,
-    },
+    {},
   ),
   conditions: z._default(z.array(conditionSchema), []),
   rules: z
@@ -77,7 +73,7 @@ const pluginFileSchema = z.object({
         pattern: z.optional(z.string()),
         path: z.string().check(z.regex(/^\//, "must be an absolute path")),
         args: z._default(z.nullable(z.array(z.string())), []),
-        timeout: z.optional(durationText),
+        timeout: z.optional(duration),
       }),
     )
     .check(z.maxLength(MOST_RULES)),
@@ -114,7 +110,7 @@ export interface LogMonitorConfig {
   bufferSize: number;
   conditions: readonly ConditionConfig[];
   rules: readonly LogRule[];
-  /** What of the file has no effect here. */
+  /** The fields of the file that have no effect, each with the reason. */
   notes: readonly string[];
 }
 
@@ -184,24 +180,22 @@ function pluginMonitor(file: z.infer<typeof pluginFileSchema>): Result<PluginMon
   const { pluginConfig, metricsReporting } = file;
   const conditions = conditionsOf(file.conditions);
   if (!conditions.ok) return conditions;
-  const mostMs = millisecondsOf(pluginConfig.timeout);
   const rules: PluginRule[] = [];
   for (const [index, rule] of file.rules.entries()) {
     const fault = conditionFault(rule, index, file.conditions);
     if (fault !== null) return failure(fault);
-    const { type, condition, reason, path, args, timeout } = rule;
-    const timeoutMs = timeout === undefined ? mostMs : Math.min(millisecondsOf(timeout), mostMs);
+    const { type, condition, reason, path, args, timeout = Infinity } = rule;
     rules.push({
       condition: type === "permanent" ? condition : null,
       reason,
       path,
       args: args ?? [],
-      timeoutMs,
+      timeoutMs: Math.min(timeout, pluginConfig.timeout),
     });
   }
   return success({
     plugin: "custom",
-    everyMs: Math.max(1000, millisecondsOf(pluginConfig.invoke_interval)),
+    everyMs: Math.max(1000, pluginConfig.invoke_interval),
     outputLength: pluginConfig.max_output_length,
     concurrency: pluginConfig.concurrency,
     byMessage: pluginConfig.enable_message_change_based_condition_update,
@@ -231,8 +225,8 @@ function compiled(file: z.infer<typeof fileSchema>): Result<LogMonitorConfig> {
     pluginConfig,
     skipList,
     logPath,
-    lookbackMs: millisecondsOf(file.lookback),
-    delayMs: millisecondsOf(file.delay),
+    lookbackMs: file.lookback,
+    delayMs: file.delay,
     bufferSize: file.bufferSize || 10,
     conditions: conditions.value,
     rules,
@@ -256,26 +250,19 @@ function conditionsOf(given: z.infer<typeof conditionSchema>[]): Result<Conditio
     expiresInSeconds: EXPIRES_IN_SECONDS,
   }));
   // The conditions are reported as those of a drop-in, so that they have the same limits.
-  const parsed = dropInSchema.safeParse(printableTexts({ conditions: healthy }));
-  if (!parsed.success) {
-    const { path, message } = firstFault(parsed.error);
-    return failure(`${path}: ${message}`);
-  }
-  const found: ConditionConfig[] = [];
-  for (const [index, condition] of parsed.data.conditions.entries()) {
-    const { healthyPattern, for: duration } = given[index]!;
-    const expression = healthyPattern === undefined ? null : atTheEnd(healthyPattern);
-    if (expression?.ok === false) return failure(`/conditions/${index}/healthyPattern: ${expression.error}`);
-    found.push({
-      healthy: { ...condition, status: "False" },
-      ...(expression && { healthyPattern: expression.value }),
-      forMs: duration === undefined ? null : millisecondsOf(duration),
-    });
-  }
-  return success(found);
-}
-
-function millisecondsOf(duration: string): number {
-  const parsed = parseDuration(duration);
-  return parsed.ok ? parsed.value : 0;
+  return read(dropInSchema, printableTexts({ conditions: healthy }), ({ conditions }) => {
+    const found: ConditionConfig[] = [];
+    for (const [index, condition] of conditions.entries()) {
+      const { healthyPattern, for: forMs = null } = given[index]!;
+      const expression = healthyPattern === undefined ? null : atTheEnd(healthyPattern);
+      if (expression?.ok === false)
+        return failure(`/conditions/${index}/healthyPattern: ${expression.error}`);
+      found.push({
+        healthy: { ...condition, status: "False" },
+        ...(expression && { healthyPattern: expression.value }),
+        forMs,
+      });
+    }
+    return success(found);
+  });
 }
