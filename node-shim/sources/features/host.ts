@@ -1,9 +1,9 @@
 // Reads the files that features come from, each up to a limit. A missing file is none; other failures are noted.
-import { closeSync, constants, openSync, readdirSync, readSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { oneAtATime } from "../../base/one-at-a-time.ts";
-import { openTrusted } from "../../base/ownership.ts";
+import { FOR_READING, openTrusted } from "../../base/ownership.ts";
 
 /** The most bytes that are read of a file of /proc or /sys. */
 const KERNEL_BYTES = 64 * 1024;
@@ -12,8 +12,6 @@ const DISK_BYTES = 1024 * 1024;
 /** The most entries of a folder that are read. */
 const MOST_ENTRIES = 1024;
 const GIVE_UP_MS = 2000;
-/** Opens no device and no pipe that would block the process. */
-const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /** The errors of files that a device does not have, or that the unit hides from the shim. */
 const ABSENT = new Set(["EACCES", "ENOENT", "ENODEV", "ENOTDIR", "EINVAL", "EOPNOTSUPP", "ENXIO"]);
@@ -35,7 +33,7 @@ export interface Host {
   problems: () => string[];
 }
 
-/** Makes the readers. Must be called once in a process, since they remember a read that hangs. */
+/** Makes the readers. Must be called once for each root, since the readers remember a read that hangs. */
 export function hostBelow(root: string, mostEntries: number = MOST_ENTRIES): Host {
   let problems = new Set<string>();
   const note = (problem: string) => {
@@ -98,7 +96,7 @@ export function hostBelow(root: string, mostEntries: number = MOST_ENTRIES): Hos
 
 /** Reads the first KERNEL_BYTES of a file of /proc or /sys. The kernel answers from memory. */
 function readStart(path: string): string {
-  const file = openSync(path, READ);
+  const file = openSync(path, FOR_READING);
   try {
     const buffer = Buffer.allocUnsafe(KERNEL_BYTES);
     let length = 0;
@@ -124,7 +122,7 @@ async function readTrusted(path: string): Promise<Buffer> {
 }
 
 async function readWhole(path: string, opened: string = path): Promise<Buffer> {
-  const file = await open(opened, READ);
+  const file = await open(opened, FOR_READING);
   try {
     const stat = await file.stat();
     if (!stat.isFile()) throw new Error(`${path} is no file`);
