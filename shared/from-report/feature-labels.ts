@@ -2,7 +2,7 @@
 import { ownValue } from "../kubernetes/json.ts";
 import { validateNodeLabels } from "../kubernetes/labels.ts";
 import { isDropInLabel } from "../protocol/drop-ins.ts";
-import { type FeatureName, type Features, instancesOf } from "../protocol/features.ts";
+import { type FeatureName, type Features, instancesOf, KERNEL_OPTIONS } from "../protocol/features.ts";
 
 /** The most labels that a machine's features give its Node. */
 export const MOST_FEATURE_LABELS = 256;
@@ -19,7 +19,6 @@ const COMMON_CPUID = new Set(
 );
 /** The amounts without a label. */
 const SECURITY_AMOUNTS = new Set(["tdx.total_keys", "sgx.epc", "sev.encrypted_state_ids", "sev.asids"]);
-const KERNEL_OPTIONS = ["NO_HZ", "NO_HZ_IDLE", "NO_HZ_FULL", "PREEMPT"];
 const OS_RELEASE = new Set(["ID", "VERSION_ID", "VERSION_ID.major", "VERSION_ID.minor"]);
 /** The beginnings of the classes of PCI devices with a label: displays, coprocessors, accelerators. */
 const PCI_CLASSES = ["03", "0b40", "12"];

@@ -4,7 +4,7 @@ import type { Host } from "./host.ts";
 type Attributes = Record<string, string>;
 
 /** The instruction sets that /proc/cpuinfo shows, by the kernel's name, each with NFD's name. */
-const X86_FLAGS = new Map(
+export const X86_FLAGS = new Map(
   (
     "3dnow:AMD3DNOW 3dnowext:AMD3DNOWEXT abm:LZCNT adx:ADX aes:AESNI amx_bf16:AMXBF16 amx_int8:AMXINT8 " +
     "amx_tile:AMXTILE arch_capabilities:IA32_ARCH_CAP avx:AVX avx2:AVX2 avx512_bf16:AVX512BF16 " +
@@ -29,7 +29,7 @@ const X86_FLAGS = new Map(
 );
 
 /** NFD's names that follow from another name. Linux uses XSAVE if it shows the flag. NFD reads FXSROPT with SSE. */
-const IMPLIED: Readonly<Record<string, string>> = { XSAVE: "OSXSAVE", SSE: "FXSROPT" };
+export const IMPLIED: Readonly<Record<string, string>> = { XSAVE: "OSXSAVE", SSE: "FXSROPT" };
 
 const X86_VENDORS: Readonly<Record<string, string>> = {
   AuthenticAMD: "AMD",

@@ -1,12 +1,11 @@
 // Reads the features of the kernel, the memory and the operating system, and NFD's feature files, in NFD's names.
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
+import { KERNEL_OPTIONS } from "../../../shared/protocol/features.ts";
 import type { Host } from "./host.ts";
 
 type Attributes = Record<string, string>;
 
-/** The options of the kernel's configuration that are reported: those for which NFD has labels. */
-export const KERNEL_OPTIONS = ["NO_HZ", "NO_HZ_IDLE", "NO_HZ_FULL", "PREEMPT"];
 /** The most bytes of an unpacked configuration. */
 const CONFIG_BYTES = 4 * 1024 * 1024;
 
@@ -141,7 +140,7 @@ export function dmi({ text }: Host): Attributes {
 const FEATURE_FILES = "/etc/kubernetes/node-feature-discovery/features.d";
 const FILE_BYTES = 64 * 1024;
 
-/** Reads NFD's feature files: lines `name=value` or `name`, each a label and a feature, unless a directive changes that. */
+/** Reads NFD's feature files. A line `name=value` or `name` is a label and a feature; a directive may exclude one. */
 export async function localFeatures(
   host: Host,
   nowMs: number,

@@ -1,7 +1,6 @@
 // Compares the features and labels that node-feature-discovery (NFD) finds on a machine with those of the shim.
-import { readFileSync } from "node:fs";
-import { KERNEL_OPTIONS } from "../../../node-shim/sources/features/system.ts";
-import { FEATURES, type Features, instancesOf } from "../../../shared/protocol/features.ts";
+import { IMPLIED, X86_FLAGS } from "../../../node-shim/sources/features/cpu.ts";
+import { FEATURES, type Features, instancesOf, KERNEL_OPTIONS } from "../../../shared/protocol/features.ts";
 import { FEATURE_PREFIX } from "../../../shared/from-report/feature-labels.ts";
 
 /** The features of NFD, as its API has them. */
@@ -32,9 +31,8 @@ const NONE = "-";
 const PROC = "the kernel does not show it in /proc/cpuinfo";
 /** The instruction sets that the kernel shows only if it uses them. */
 const IF_USED = new Set(["CETIBT", "CETSS"]);
-/** The source with the table of the instruction sets that /proc/cpuinfo can show, each with NFD's name. */
-const READER = readFileSync(new URL("../../../node-shim/sources/features/cpu.ts", import.meta.url), "utf8");
-const isHidden = (name: string) => IF_USED.has(name) || !new RegExp(`[:"]${name}\\b`).test(READER);
+const SHOWN = new Set([...X86_FLAGS.values(), ...Object.values(IMPLIED)]);
+const isHidden = (name: string) => IF_USED.has(name) || !SHOWN.has(name);
 
 /** Returns why the values may differ; null if they must be equal. */
 function whyElement(feature: string, element: string, ours: string): string | null {
@@ -51,7 +49,7 @@ function whyLabel(name: string, ours: string): string | null {
   return /^pci-[0-9a-f]{4}\.(present|sriov\.capable)$/.test(name) ? "the label of the vendor alone" : null;
 }
 
-/** Returns NFD's result without the features that are not in `names`, and without the labels of the processor and the kernel. */
+/** Returns NFD's result with only the features in `names`, and without the labels of the processor and the kernel. */
 export function only({ features, labels }: Nfd, names: readonly string[]): Nfd {
   const named = <T>(kind: Record<string, T>) =>
     Object.fromEntries(Object.entries(kind).filter(([name]) => names.includes(name)));
