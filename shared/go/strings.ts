@@ -18,6 +18,11 @@ export function toLower(text: string): string {
   return lower;
 }
 
+/** Escapes the text like regexp.QuoteMeta, for an expression of Go or JavaScript. */
+export function quoteMeta(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
+}
+
 const PRINTABLE = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['"', '\\"'],

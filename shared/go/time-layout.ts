@@ -1,4 +1,5 @@
 // Parses times by a layout as Go does (time.ParseInLocation), for the elements that log files use.
+import { quoteMeta } from "./strings.ts";
 
 /** A time without a zone is a local one. Its year is 0 if the layout has none. */
 interface ParsedTime {
@@ -61,7 +62,7 @@ export function timeLayout(layout: string): (text: string) => ParsedTime | null 
     const found = ELEMENTS.find(([element]) => layout.startsWith(element, at));
     const [element, field, text] = found ?? [layout[at] ?? "", null, ""];
     at += element.length;
-    if (field === null) source += element.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
+    if (field === null) source += quoteMeta(element);
     else {
       fields.push(field);
       source += `(${text})${field === "second" ? "(?:[.,](\\d+))?" : ""}`;

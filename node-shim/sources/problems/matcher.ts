@@ -1,6 +1,7 @@
 // Finds the lines of a log that an expression matches, as node-problem-detector's buffer of lines does. A line without
 // any of the expressions' required texts costs one search, as most lines of a log do.
 import type { Expression } from "../../../shared/go/regexp.ts";
+import { quoteMeta } from "../../../shared/go/strings.ts";
 
 /** The most characters of a message. Further characters of it are dropped. */
 const LINE_LENGTH = 4096;
@@ -103,11 +104,9 @@ function quickSearch(
 ): RegExp | null {
   const texts = rules.map((rule) => rule.texts);
   if (texts.includes(null)) return null;
-  const sources = texts.flatMap((each) => each ?? []).map((text) => escaped(asWritten(text)));
+  const sources = texts.flatMap((each) => each ?? []).map((text) => quoteMeta(asWritten(text)));
   return new RegExp(sources.length === 0 ? "(?!)" : sources.join("|"));
 }
-
-const escaped = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
 
 function matches(
   rules: readonly Rule[],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { quote, toLower, trimSpace } from "../../../shared/go/strings.ts";
+import { quote, quoteMeta, toLower, trimSpace } from "../../../shared/go/strings.ts";
 
 describe("strings", () => {
   test.each([
@@ -23,5 +23,10 @@ describe("strings", () => {
     ["\ud800", '"\ufffd"'],
   ])("%j in quotes", (text, quoted) => {
     expect(quote(text)).toBe(quoted);
+  });
+
+  test("every character of an expression → an expression of itself", () => {
+    const text = String.raw`\.+*?()|[]{}^$ -/a`;
+    expect(new RegExp(`^${quoteMeta(text)}$`, "u").test(text)).toBe(true);
   });
 });
