@@ -62,7 +62,6 @@ function costOf({ pid }: ChildProcess): string {
 }
 
 async function byShim(paths: readonly string[]): Promise<Reported> {
-  const stopping = new AbortController();
   const detectors = problemDetectors({
     paths,
     nowMs: monotonicMs,
@@ -79,7 +78,7 @@ async function byShim(paths: readonly string[]): Promise<Reported> {
     for (const { n, type, reason, message } of detectors.events()?.events ?? [])
       events.set(n, `${type} ${reason}: ${message}`);
   });
-  await pause(READ_MS, { signal: stopping.signal });
+  await pause(READ_MS);
   const all = [...detectors.dropIns().values()];
   detectors.close();
   for (const { error } of all) if (error !== undefined) throw new Error(error);
@@ -102,10 +101,10 @@ try {
     const [npd, ours] = await Promise.all([byNpd([path]), byShim([path])]);
     const found = compareProblems(npd.reported, ours);
     isSame &&= found.every(({ why }) => why !== null);
-    const counts = [Object.keys(ours.conditions).length, npd.reported.events.length, ours.events.length];
     process.stdout.write(
-      `${path.slice(folder.length + 1)}: ${counts[0]} conditions; events of NPD ${programVersion(NPD)} (${npd.cost}): ` +
-        `${counts[1]}, of rollcall: ${counts[2]}\n${comparisonText(found)}`,
+      `${path.slice(folder.length + 1)}: ${Object.keys(ours.conditions).length} conditions; ` +
+        `events of NPD ${programVersion(NPD)} (${npd.cost}): ${npd.reported.events.length}, ` +
+        `of rollcall: ${ours.events.length}\n${comparisonText(found)}`,
     );
   }
   process.exitCode = isSame ? 0 : 1;
