@@ -18,7 +18,7 @@ main() {
   command_link=$root/usr/local/bin/node-shim
   manual_link=$root/usr/local/share/man/man8/node-shim.8.gz
   units=$root/usr/local/lib/systemd/system
-  drop_ins=$root/etc/systemd/system/rollcall-node-shim.service.d
+  drop_ins=$root/etc/systemd/system/$UNIT.d
   config=$root/etc/rollcall
   state=$root/var/lib/rollcall
   work='' stage='' undo=''

@@ -94,9 +94,10 @@ export async function uninstallService(host: ServiceHost): Promise<string> {
   if (isInstalled) await removeAskUnits(host);
   else if (existsSync(join(dirname(fromPackage ?? path), ASK_SOCKET_UNIT)))
     await systemctl(["disable", "--now", ASK_SOCKET_UNIT]);
-  if (!isInstalled && hadDropIn) await systemctl(["daemon-reload"]);
-  if (!isInstalled)
+  if (!isInstalled) {
+    if (hadDropIn) await systemctl(["daemon-reload"]);
     return `stopped and disabled; ${fromPackage} belongs to its package: ${removalOf(fromPackage)}`;
+  }
   rmSync(path);
   await systemctl(["daemon-reload"]);
   // systemd lists a failed unit until it is reset. For a unit that has not failed, the command fails.

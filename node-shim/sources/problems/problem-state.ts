@@ -1,5 +1,5 @@
-// Holds the conditions and events of the problem monitors. A condition lasts until its healthy pattern, the end of its
-// `for`, an operator's command, or the next boot. Repeated events are counted, so that a flood of one line is one event.
+// Holds the conditions and events of the problem monitors. A condition lasts until its monitor ends it, the end of its
+// `for`, or the next boot. Repeated events are counted, so that a flood of one line is one event.
 import type { DropIn } from "../../../shared/protocol/drop-ins.ts";
 import { PROBLEM_LIMITS, DROP_IN_LIMITS } from "../../../shared/protocol/limits.ts";
 import { printable } from "../../../shared/protocol/printable.ts";
@@ -12,20 +12,22 @@ export type ReportedCondition = DropIn["conditions"][number];
 const FIRST_WINDOW_MS = 60_000;
 const LONGEST_WINDOW_MS = 16 * 60_000;
 
+export type NewEvent = Omit<ProblemEvent, "n">;
+
+/** The events of one kind after the first one. */
 interface Flood {
+  event: NewEvent;
   endsMs: number;
   windowMs: number;
   count: number;
   message: string;
 }
 
-export type NewEvent = Omit<ProblemEvent, "n">;
-
 /** Holds the newest events of all monitors. */
 export class ProblemEvents {
   readonly #start: string;
   readonly #nowMs: () => number;
-  readonly #floods = new Map<string, Flood & { event: NewEvent }>();
+  readonly #floods = new Map<string, Flood>();
   #events: ProblemEvent[] = [];
   #last = 0;
 
