@@ -133,9 +133,9 @@ function warnOfSettings(own: MachineSettings, warn: Warn): void {
     if (!read.ok) warn("questions", `${name} is off: ${read.error}`);
 }
 
-/** Returns the reader of the machine's usage; null if the machine does not send it. */
-function usageReader({ sendsUsage }: MachineSettings): Machine["readUsage"] {
-  if (!sendsUsage) return null;
+/** Returns the reader of the machine's usage; null if the machine does not send it, or never has a socket for it. */
+function usageReader({ sendsUsage, transport }: MachineSettings): Machine["readUsage"] {
+  if (!sendsUsage || transport === "http") return null;
   // A reader of its own: a sensor that hangs delays no fact.
   const readDisk = diskReader("/");
   return () => readUsage("/", readDisk);

@@ -281,6 +281,15 @@ describe("at the start", () => {
   });
 });
 
+test.each([
+  ["with --send-usage", { sendUsage: "true" }, true],
+  ["without", {}, false],
+  ["with --send-usage, but never with a socket", { sendUsage: "true", transport: "http" }, false],
+])("a machine %s → reads its usage: %j", async (_, flags, reads) => {
+  const machine = await thisMachine({ ...NAMED, ...flags }, () => undefined);
+  expect(machine.readUsage !== null).toBe(reads);
+});
+
 describe("which container runtime", () => {
   const CONTAINERD = "unix:///run/containerd/containerd.sock";
   const CRIO = "unix:///run/crio/crio.sock";
