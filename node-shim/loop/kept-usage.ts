@@ -16,7 +16,7 @@ interface KeptSample {
 
 export class KeptUsage {
   #samples: KeptSample[] = [];
-  /** The samples that had to go for later ones, and how their number was last sent. */
+  /** The number of samples that later ones replaced, and how this number was last sent. */
   #lost: { count: number; sent: (Sent & { count: number }) | null } = { count: 0, sent: null };
 
   /** Keeps a sample. `sent`: null if it could not be sent. */

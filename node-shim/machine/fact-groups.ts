@@ -204,7 +204,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     read: ({ extras }) => extras?.custom,
   },
   problems: {
-    what: "the newest events of problem detectors; absent without detectors",
+    what: "the newest events of problem detectors; absent before the first one",
     sources: { "": "--problem-detectors" },
     read: ({ extras }) => extras?.problems,
   },

@@ -1,5 +1,5 @@
-// Runs the programs of a custom plugin monitor, like drop-ins: without arguments of another user, and within limits. The exit
-// code is the result: 0 no problem, 1 a problem, any other unknown.
+// Runs the programs of a custom plugin monitor, like drop-ins: only files that no other user can change, and within
+// limits. The exit code is the result: 0 no problem, 1 a problem, any other unknown.
 import type { Stats } from "node:fs";
 import { basename, dirname } from "node:path";
 import { type FileHandle, open } from "node:fs/promises";
