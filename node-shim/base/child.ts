@@ -34,7 +34,7 @@ export type RunForCode = (options: ChildOptions) => Promise<Result<Ended>>;
 
 /** Runs `program` as `runForCode` does. Resolves with a failure unless the program ends with exit code 0. */
 export async function runChild(options: ChildOptions): Promise<Result<string>> {
-  const ended = await runToEnd(options);
+  const ended = await runForCode(options);
   if (!ended.ok) return ended;
   const { code, output, errors } = ended.value;
   return code === 0 ? success(output) : failure(endText(code, null, errors));
@@ -45,10 +45,13 @@ export async function runChild(options: ChildOptions): Promise<Result<string>> {
  * wrote too much, or was ended by a signal. Never rejects. A process that the program leaves behind with its output open
  * counts for nothing, and is killed.
  */
-export const runForCode: RunForCode = (options) => runToEnd(options);
-
-function runToEnd(options: ChildOptions): Promise<Result<Ended & { errors: string }>> {
-  const { program, folder, args, deadlineMs, maxBytes } = options;
+export function runForCode({
+  program,
+  folder,
+  args,
+  deadlineMs,
+  maxBytes,
+}: ChildOptions): Promise<Result<Ended & { errors: string }>> {
   return new Promise((resolve) => {
     // The child has the folder as descriptor 3, so that a later change of the folder's path has no effect.
     const path = folder === undefined ? program : `/proc/self/fd/3/${program}`;
