@@ -42,8 +42,8 @@ const POLL_MS = 5000;
 export class HttpQuestions {
   readonly #in: HttpAnswering;
   readonly #seen = new Set<string>();
-  #running = 0;
-  #stop = new AbortController();
+  /** What stops each answer that is not sent yet. */
+  readonly #running = new Set<AbortController>();
 
   constructor(parts: HttpAnswering) {
     this.#in = parts;
@@ -58,7 +58,7 @@ export class HttpQuestions {
   take(questions: unknown): void {
     const parsed = questionsSchema.safeParse(questions);
     for (const asked of parsed.success ? (parsed.data as HttpQuestion[]) : []) {
-      if (this.#seen.has(asked.id) || this.#running >= QUESTION_LIMITS.atOnce) continue;
+      if (this.#seen.has(asked.id) || this.#running.size >= QUESTION_LIMITS.atOnce) continue;
       if (HTTP_NEVER.includes(asked.question.name) || !this.#in.answering.isInRate()) continue;
       if (this.#seen.size >= REMEMBERED) this.#seen.clear();
       this.#seen.add(asked.id);
@@ -68,16 +68,12 @@ export class HttpQuestions {
 
   /** Ends all answers, since the process ends. */
   stop(): void {
-    this.#stop.abort();
-    this.#stop = new AbortController();
+    for (const stop of this.#running) stop.abort();
   }
 
   async #answer({ id, ...asked }: HttpQuestion): Promise<void> {
-    this.#running++;
     const stop = new AbortController();
-    const all = this.#stop.signal;
-    const leave = () => stop.abort();
-    all.addEventListener("abort", leave);
+    this.#running.add(stop);
     const { send, close } = this.#in.connect();
     const parts = partsOf(this.#in.answering.answer(asked, stop.signal));
     const sending = new Sending(this.#in.machine, id, send);
@@ -87,9 +83,8 @@ export class HttpQuestions {
       const fault = faultOf(error).slice(0, ASKING_LIMITS.faultLength);
       if (!stop.signal.aborted) await sending.send([], { reason: "failed", fault });
     } finally {
-      this.#running--;
+      this.#running.delete(stop);
       stop.abort();
-      all.removeEventListener("abort", leave);
       void parts.return({ reason: "complete" }).catch(() => undefined);
       close();
     }

@@ -146,8 +146,8 @@ export class GatewaySocket {
     if (answer?.status !== 200) return answer;
     const { name, keys } = this.#parts;
     const session = answer.session && startSession(name, keys, answer.session);
-    if (session) this.#quiet = { session, base: vitals };
     if (session) {
+      this.#quiet = { session, base: vitals };
       this.#usageSession = answer.takes?.includes("usage") ? session : null;
       this.#takesMissing = answer.takes?.includes(MISSING_USAGE) ?? false;
     }
