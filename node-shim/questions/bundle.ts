@@ -8,11 +8,13 @@ import type { ParametersOf, Question } from "../../shared/protocol/question.ts";
 import {
   type AskableName,
   answerEndText,
+  OWN_PREFIX,
   QUESTION_NAMES,
   type QuestionName,
 } from "../../shared/protocol/questions.ts";
+import { failure } from "../../shared/result.ts";
 import { UNIT_NAME } from "../service/unit.ts";
-import { type OwnAsked, ownAsked } from "../config/own-questions.ts";
+import { type OwnAsked, ownAsked, type OwnQuestion } from "../config/own-questions.ts";
 import type { Asking, Source } from "./source.ts";
 import { timeText } from "./table.ts";
 import { failedUnits } from "./units.ts";
@@ -91,15 +93,17 @@ async function partsOf(asking: Asking, { missing }: Manifest): Promise<Part[]> {
 }
 
 /** Returns the files of the owner's questions that a bundle may have. */
-function ownParts({ own, on }: Asking, lacks: (question: AskableName, why: string) => void): Part[] {
+function ownParts({ own }: Asking, lacks: (question: AskableName, why: string) => void): Part[] {
   return [...own].flatMap(([name, read]): Part[] => {
-    const asked = read.ok && read.value.isInBundle ? ownAsked(read.value, {}) : null;
-    if (asked?.ok && on.has(name))
-      return [{ file: `own/${name.slice("own:".length)}.txt`, question: asked.value }];
-    lacks(name, read.ok ? "its file has no bundle: true" : read.error);
+    const asked = read.ok ? inBundle(read.value) : read;
+    if (asked.ok) return [{ file: `own/${name.slice(OWN_PREFIX.length)}.txt`, question: asked.value }];
+    lacks(name, asked.error);
     return [];
   });
 }
+
+const inBundle = (own: OwnQuestion) =>
+  own.isInBundle ? ownAsked(own, {}) : failure("its file has no bundle: true");
 
 /** Each other question with its parameters. Those that can take long are last. */
 const PARAMETERS: {
