@@ -6,7 +6,7 @@ import type { AskBody } from "../../shared/protocol/asking.ts";
 import { questionSchema } from "../../shared/protocol/question.ts";
 import { fail, formatOf } from "./answer.ts";
 import { askMachine, type KeyFlags, type Listener } from "./ask-machine.ts";
-import { askMany, LIMIT_OPTION, type ManyFlags, SELECTOR_OPTION } from "./ask-many.ts";
+import { type AskFlags, askMany, LIMIT_OPTION, SELECTOR_OPTION } from "./ask-many.ts";
 import { EXIT_CODES } from "./fault.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 
@@ -39,7 +39,6 @@ Examples:
   rollcall logs edge-7 -u nginx -f
   rollcall logs -l site=berlin -u nginx --lines 5 -o json`;
 
-interface AskFlags extends ManyFlags, KeyFlags {}
 export const KEY_OPTION = [
   "--key <file>",
   "your key from rollcall operators key, for a machine that answers only such keys",
@@ -59,8 +58,9 @@ const READ_LENGTH = 64 * 1024;
 
 const DIAGNOSE_HELP = `
 Asks the question diagnosis, then at most ${FOLLOWED} of the questions that its answer names: a failed unit → its log, a full
-disk → its largest folders. With --key but without --sealed it asks diagnosis alone, as it does at a machine's first sealed
-answer: the Worker could have written the other questions, and your key would sign them. With -l it asks diagnosis alone, too. rollcall node NAME shows the state of the Node.
+disk → its largest folders. With --key it asks these only if --sealed is given, and the machine's key is known from an earlier
+answer: else the Worker could have written them, and your key would sign them. With -l it asks diagnosis alone.
+rollcall node NAME shows the state of the Node.
 
 Examples:
   rollcall diagnose edge-7
@@ -88,11 +88,12 @@ export function askCommands(program: OperatorProgram): void {
     .addHelpText("after", HELP)
     .action((...given: [name: string | undefined, string | undefined, string[], AskFlags, Command]) => {
       const [name, question, parameters, flags, command] = given;
+      const isMany = flags.selector !== undefined;
       // With -l the first word is the question.
       const words = [name, question, ...parameters].filter((word) => word !== undefined);
-      const machine = flags.selector === undefined ? words.shift() : undefined;
-      const [asked = flags.selector === undefined ? "questions" : undefined, ...pairs] = words;
-      if (asked === undefined || (machine === undefined && flags.selector === undefined))
+      const machine = isMany ? undefined : words.shift();
+      const [asked = isMany ? undefined : "questions", ...pairs] = words;
+      if (asked === undefined || (machine === undefined && !isMany))
         return command.error("error: ask needs a machine, or -l and a question");
       return answer(program, machine, flags, {
         name: asked,
@@ -108,7 +109,7 @@ export function askCommands(program: OperatorProgram): void {
     .addHelpText("after", DIAGNOSE_HELP)
     .action((name: string | undefined, flags: AskFlags, command: Command) => {
       if (isOne(name, flags, command)) return diagnose(program, name, flags);
-      return askMany(program, flags, flags, { name: "diagnosis", parameters: {} });
+      return askMany(program, flags, { name: "diagnosis", parameters: {} });
     });
   logsCommand(program);
 }
@@ -144,7 +145,11 @@ const manyFlags = (command: Command) =>
     .option(...SEALED_OPTION);
 
 /** Returns true if one machine is asked, by its name, and false if -l selects machines. */
-export function isOne(name: string | undefined, { selector }: ManyFlags, command: Command): name is string {
+export function isOne(
+  name: string | undefined,
+  { selector }: Pick<AskFlags, "selector">,
+  command: Command,
+): name is string {
   if ((name === undefined) === (selector === undefined))
     command.error(`error: ${command.name()} needs the name of a machine, or -l`);
   return name !== undefined;
@@ -157,7 +162,7 @@ export function answer(
   flags: AskFlags,
   body: AskBody,
 ): Promise<void> {
-  return name === undefined ? askMany(program, flags, flags, body) : answerOne(program, name, flags, body);
+  return name === undefined ? askMany(program, flags, body) : answerOne(program, name, flags, body);
 }
 
 function pairOf(text: string, command: Command): [string, string] {

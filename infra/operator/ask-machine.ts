@@ -23,9 +23,7 @@ export interface KeyFlags {
   sealed?: true | undefined;
 }
 
-/**
- * Asks a machine. If the machine asks for a proof, asks again with a proof by the key in the file.
- */
+/** Asks a machine. If the machine asks for a proof, asks again with a proof by the key in the file. */
 export async function askMachine(
   program: OperatorProgram,
   name: string,

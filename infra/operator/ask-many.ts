@@ -13,7 +13,9 @@ import type { OperatorProgram } from "./operator-program.ts";
 import { listOf } from "./render/shown.ts";
 import type { TableColumn } from "./render/table.ts";
 
-export interface ManyFlags {
+/** How to ask one machine, or many. */
+export interface AskFlags extends KeyFlags {
+  /** The labels of the machines to ask. Absent: one machine is asked, by its name. */
   selector?: string | undefined;
   limit: number;
 }
@@ -79,8 +81,7 @@ const COLUMNS: readonly TableColumn<MachineAnswer>[] = [
 /** Asks the machines with these labels. Sets exit code 1 if one of them has not answered. */
 export async function askMany(
   program: OperatorProgram,
-  { selector = "", limit }: ManyFlags,
-  keys: KeyFlags,
+  { selector = "", limit, ...keys }: AskFlags,
   body: AskBody,
 ): Promise<void> {
   const { process } = program.surroundings;
@@ -95,14 +96,14 @@ export async function askMany(
     (machines.length > limit && (["usage", tooMany(selector, limit)] as const));
   if (fault) return fail(program, { reason: fault[0], message: fault[1] });
   const answers: MachineAnswer[] = [];
-  const waits = new Waits(program.surroundings.pause);
+  const wait = oneByOne(program.surroundings.pause);
   const asking = machines.values();
   const worker = async () => {
     for (const { name = "", state } of asking) {
       answers.push(
         NOT_ASKED.has(state)
           ? { name, result: state as "silent", text: "" }
-          : await askOne(program, name, keys, body, waits),
+          : await askOne(program, name, keys, body, wait),
       );
       if (process.stderr.isTTY) process.stderr.write(`\r${answers.length} of ${machines.length} machines`);
     }
@@ -124,7 +125,7 @@ async function askOne(
   name: string,
   keys: KeyFlags,
   body: AskBody,
-  waits: Waits,
+  wait: (ms: number) => Promise<void>,
 ): Promise<MachineAnswer> {
   for (let waited = 0; ; waited++) {
     let text = "";
@@ -138,21 +139,12 @@ async function askOne(
     const { retryAfterSeconds, message } = fault;
     if (retryAfterSeconds === undefined || waited >= WAITS)
       return { name, result: "failed", fault: message, text };
-    await waits.wait(1000 * retryAfterSeconds);
+    await wait(1000 * retryAfterSeconds);
   }
 }
 
-/** Lets those that wait continue one after another: an operator's rate allows one more question after each wait. */
-class Waits {
-  readonly #pause: (ms: number) => Promise<void>;
-  #last: Promise<void> = Promise.resolve();
-
-  constructor(pause: (ms: number) => Promise<void>) {
-    this.#pause = pause;
-  }
-
-  wait(ms: number): Promise<void> {
-    this.#last = this.#last.then(() => this.#pause(ms));
-    return this.#last;
-  }
+/** Returns a pause that begins when the one before has ended: an operator's rate allows one more question after each. */
+function oneByOne(pause: (ms: number) => Promise<void>): (ms: number) => Promise<void> {
+  let last = Promise.resolve();
+  return (ms) => (last = last.then(() => pause(ms)));
 }

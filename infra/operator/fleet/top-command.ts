@@ -88,9 +88,9 @@ function askContainers(
   command: Command,
 ): Promise<void> {
   if (sort !== "cpu" && sort !== "memory") command.error("error: containers are sorted by cpu or by memory");
-  const machine = isOne(name, { selector, limit: MANY_LIMIT }, command) ? name : undefined;
-  const body = { name: "containers", parameters: { by: sort } };
-  return answer(program, machine, { key, selector, limit: MANY_LIMIT }, body);
+  const flags = { key, selector, limit: MANY_LIMIT };
+  const machine = isOne(name, flags, command) ? name : undefined;
+  return answer(program, machine, flags, { name: "containers", parameters: { by: sort } });
 }
 
 async function showUsage(program: OperatorProgram, flags: TopFlags): Promise<void> {
