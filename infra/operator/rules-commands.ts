@@ -5,8 +5,13 @@ import * as z from "zod/mini";
 import { codeOf } from "../../node-shim/base/fault.ts";
 import type { FeatureSet } from "../../shared/features/match.ts";
 import { parseRuleObject, RULE_LIMITS, type RuleObject } from "../../shared/features/rule-file.ts";
-import { evaluateRules, featureSets, type RulesOutcome } from "../../shared/features/rules.ts";
-import { featuresSchema } from "../../shared/protocol/features.ts";
+import {
+  evaluateRules,
+  featureSets,
+  type NodeFeatures,
+  type RulesOutcome,
+} from "../../shared/features/rules.ts";
+import { featuresSchema, instancesOf } from "../../shared/protocol/features.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { fail, print } from "./answer.ts";
@@ -140,33 +145,34 @@ async function featuresIn(file: string): Promise<Result<Map<string, FeatureSet>,
   const documents = await documentsIn(file);
   if (!documents.ok) return documents;
   const facts = factsSchema.safeParse(documents.value[0]);
-  if (facts.success) {
-    const { features } = facts.data;
-    return success(
-      featureSets({
-        flags: features.flags.value,
-        attributes: features.attributes.value,
-        instances: features.instances.value,
-      }),
-    );
-  }
+  if (facts.success) return success(featureSets(nodeFeatures(facts.data.features)));
   const object = nodeFeatureSchema.safeParse(documents.value[0]);
-  if (!object.success) {
-    const { path, message } = firstFault(object.error);
-    return fault(
-      "failed",
-      `${file}: neither the output of node-shim facts --features all, nor a NodeFeature: ${path}: ${message}`,
+  if (object.success) return success(featureSets(object.data.spec.features));
+  const { path, message } = firstFault(object.error);
+  return fault(
+    "failed",
+    `${file}: neither the output of node-shim facts --features all, nor a NodeFeature: ${path}: ${message}`,
+  );
+}
+
+/** Returns a machine's own features as a NodeFeature object has them. */
+function nodeFeatures({
+  flags,
+  attributes,
+  instances,
+}: z.infer<typeof factsSchema>["features"]): NodeFeatures {
+  const features = { flags: flags.value, attributes: attributes.value, instances: instances.value };
+  const mapped = <Of, Elements>(of: Record<string, Of>, elements: (of: Of, name: string) => Elements) =>
+    Object.fromEntries(
+      Object.entries(of).map(([name, each]) => [name, { elements: elements(each, name) }] as const),
     );
-  }
-  const { flags = {}, attributes = {}, instances = {} } = object.data.spec.features;
-  const sets = new Map<string, FeatureSet>();
-  const add = (name: string, more: FeatureSet) => sets.set(name, { ...sets.get(name), ...more });
-  for (const [name, set] of Object.entries(flags)) add(name, { flags: new Set(Object.keys(set.elements)) });
-  for (const [name, set] of Object.entries(attributes))
-    add(name, { attributes: new Map(Object.entries(set.elements)) });
-  for (const [name, set] of Object.entries(instances))
-    add(name, { instances: set.elements.map(({ attributes: of }) => new Map(Object.entries(of))) });
-  return success(sets);
+  return {
+    flags: mapped(features.flags, (names) => Object.fromEntries(names.map((name) => [name, {}]))),
+    attributes: mapped(features.attributes, (texts) => texts),
+    instances: mapped(features.instances, (_, name) =>
+      instancesOf(features, name).map((device) => ({ attributes: device })),
+    ),
+  };
 }
 
 interface CheckedLine {

@@ -2,7 +2,6 @@
 // same rules and features give the same outcome.
 import { parseQuantity } from "../kubernetes/quantity/parse.ts";
 import { labelKeyErrors, labelValueErrors } from "../kubernetes/validation.ts";
-import { type Features, instancesOf } from "../protocol/features.ts";
 import { failure, type Result, success } from "../result.ts";
 import { type FeatureSet, type FeatureTerm, type MatchedFeatures, matchTerms, RuleFault } from "./match.ts";
 import { expand } from "./template.ts";
@@ -121,15 +120,27 @@ function validOf(asked: Asked, attributesOf: AttributesOf): Omit<RulesOutcome, "
   return { labels, annotations, extendedResources, taints, refused };
 }
 
-/** Returns the features of a machine's facts by their names. A feature may have elements of several kinds. */
-export function featureSets(features: Features): Map<string, FeatureSet> {
+/** The features of a NodeFeature object (nfd.k8s-sigs.io/v1alpha1). */
+export interface NodeFeatures {
+  flags?: Readonly<Record<string, { elements: object }>> | undefined;
+  attributes?: Readonly<Record<string, { elements: Texts }>> | undefined;
+  instances?: Readonly<Record<string, { elements: readonly { attributes: Texts }[] }>> | undefined;
+}
+
+/** Returns the features by their names. A feature may have elements of several kinds. */
+export function featureSets({
+  flags = {},
+  attributes = {},
+  instances = {},
+}: NodeFeatures): Map<string, FeatureSet> {
   const sets = new Map<string, FeatureSet>();
   const add = (name: string, more: FeatureSet) => sets.set(name, { ...sets.get(name), ...more });
-  for (const [name, flags] of Object.entries(features.flags)) add(name, { flags: new Set(flags) });
-  for (const [name, attributes] of Object.entries(features.attributes))
-    add(name, { attributes: new Map(Object.entries(attributes)) });
-  for (const name of Object.keys(features.instances))
-    add(name, { instances: instancesOf(features, name).map((device) => new Map(Object.entries(device))) });
+  for (const [name, { elements }] of Object.entries(flags))
+    add(name, { flags: new Set(Object.keys(elements)) });
+  for (const [name, { elements }] of Object.entries(attributes))
+    add(name, { attributes: new Map(Object.entries(elements)) });
+  for (const [name, { elements }] of Object.entries(instances))
+    add(name, { instances: elements.map(({ attributes: of }) => new Map(Object.entries(of))) });
   return sets;
 }
 
