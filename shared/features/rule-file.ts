@@ -76,6 +76,8 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, field]) => [key, withoutNulls(field)]));
 }
 
+type Check = [place: string, check: () => unknown];
+
 /** Returns the place and the text of the first fault that the schema cannot see; null if there is none. */
 function ruleFault({
   matchFeatures = [],
@@ -83,7 +85,7 @@ function ruleFault({
   labelsTemplate,
   varsTemplate,
 }: FeatureRule): string | null {
-  const checks: [place: string, check: () => unknown][] = [
+  const checks: Check[] = [
     ...termChecks("/matchFeatures", matchFeatures),
     ...matchAny.flatMap(({ matchFeatures: of }, index) => termChecks(`/matchAny/${index}/matchFeatures`, of)),
     ["/labelsTemplate", () => parseTemplate(labelsTemplate ?? "")],
@@ -100,16 +102,11 @@ function ruleFault({
   return null;
 }
 
-const termChecks = (place: string, of: readonly FeatureTerm[]) =>
-  of.flatMap(({ matchExpressions = {}, matchName }, index) => [
-    ...Object.entries(matchExpressions).map(
-      ([name, each]) =>
-        [`${place}/${index}/matchExpressions/${name}`, () => checkExpression(each)] as [
-          string,
-          () => unknown,
-        ],
-    ),
-    ...(matchName
-      ? [[`${place}/${index}/matchName`, () => checkExpression(matchName)] as [string, () => unknown]]
-      : []),
+const termChecks = (place: string, of: readonly FeatureTerm[]): Check[] =>
+  of.flatMap(({ matchExpressions = {}, matchName }, index): Check[] => [
+    ...Object.entries(matchExpressions).map(([name, each]): Check => [
+      `${place}/${index}/matchExpressions/${name}`,
+      () => checkExpression(each),
+    ]),
+    ...(matchName ? [[`${place}/${index}/matchName`, () => checkExpression(matchName)] satisfies Check] : []),
   ]);
