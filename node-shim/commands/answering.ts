@@ -28,7 +28,10 @@ interface Asked {
   settings: MachineSettings;
   flags: Parameters<typeof machineAnswerer>[1];
   log: Log;
-  /** Returns whether this operator may ask this question: by a proof, if not null. Called before anything is read or loaded. */
+  /**
+   * Returns what the operator's key has signed, null if the machine pins no keys, or why this operator may not ask. Called
+   * before anything is read or loaded.
+   */
   mayAsk: (asked: AskedQuestion) => Promise<Result<ProvedQuestion | null, AskerRefused>>;
   /** The machine's key, which signs sealed answers. */
   key: MachineKey;

@@ -20,7 +20,7 @@ import { boundsOf, type OwnAsked, ownAsked } from "../config/own-questions.ts";
 export type Answerer = (
   asked: unknown, // typically { name, parameters }, whose values are texts
   signal: AbortSignal, // aborted when the asker has gone
-  proof?: string, // that an operator may ask, for the unit
+  proof?: string, // typically the operator's, which the unit checks too
 ) => AsyncGenerator<Uint8Array, AnswerEnd>;
 
 /** The questions that the machine answers, and those of its owner. */

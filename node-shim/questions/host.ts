@@ -32,7 +32,7 @@ export function questionHost(
   };
 }
 
-/** Describes the user of this process. A user without a name has the number as name, which no file may have. */
+/** Describes the user of this process. A user without a name gets its number, which no file can name. */
 function thisRunner(): QuestionHost["runner"] {
   const isRoot = process.geteuid?.() === 0;
   // systemd's own test: sd_booted(3).

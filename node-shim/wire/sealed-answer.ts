@@ -16,7 +16,7 @@ const suite = () => new CipherSuite(KEM_DHKEM_X25519_HKDF_SHA256, KDF_HKDF_SHA25
 const utf8 = (text: string) => new TextEncoder().encode(text);
 /** The first byte of each encrypted message. */
 const [PART, END] = [0, 1];
-/** The most bytes that encryption adds to a part, and of the first and the last message. */
+/** The bytes that a message may have beyond those of a part: encryption adds some. */
 const MORE_BYTES = 8 * 1024;
 
 /** What seals an answer of this machine. */

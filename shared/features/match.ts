@@ -133,7 +133,7 @@ function matches(expression: MatchExpression, isPresent: boolean, value: string 
   const { op = "", value: values = [] } = expression;
   const isPresence = op === "" || op === "Exists" || op === "DoesNotExist";
   const takes = valuesOf(op);
-  // NFD looks at the values only if there is an element to compare.
+  // NFD checks the values only if there is an element to compare.
   if (!isPresence && (!isPresent || value === null)) return false;
   requireValues(op, takes, values);
   switch (op) {
