@@ -117,7 +117,7 @@ function nodeOptions(command: Command): Command {
     )
     .option(
       "--may-condition <type>",
-      "a condition that a machine's drop-ins may set, in the form of --may-label; repeatable",
+      "a condition that a machine may set, or the reason of a problem's event, in the form of --may-label; repeatable",
       collect,
     )
     .option(

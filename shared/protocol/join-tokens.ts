@@ -70,7 +70,7 @@ export const grantShape = {
   mayFeature: z.optional(keyPatterns),
   /** The keys of taints that machines may register with, including the cloud provider's. If absent, all. */
   mayTaint: z.optional(keyPatterns),
-  /** The types of conditions that drop-ins may set. If absent, all except the kubelet's. */
+  /** Types of conditions, and reasons of problem detectors' events. If absent, all conditions except the kubelet's. */
   mayCondition: z.optional(keyPatterns),
   /** The extended resources that device plugins and drop-ins may announce. If absent, all. */
   mayResource: z.optional(keyPatterns),

@@ -215,7 +215,7 @@ const MAY = [
   ["mayLabel", "May set labels", "example.com/* allows all keys with that beginning, * all keys."],
   ["mayFeature", "May have features’ labels", "pci-10de.present, or cpu-* for all that begin so."],
   ["mayTaint", "May set taints", "Keys, as for labels."],
-  ["mayCondition", "May set conditions", "Types of drop-ins’ conditions, such as RaidDegraded."],
+  ["mayCondition", "May set conditions", "Types such as RaidDegraded, and reasons of problems’ events."],
   ["mayResource", "May report extended resources", "Names, such as example.com/gpu."],
   ["mayAddress", "May have addresses", "203.0.113.0/24, or .shop.example.com, or * for all."],
   ["mayCloud", "May have provider IDs", "aws:///eu-west-1a/* allows all IDs with that beginning."],
