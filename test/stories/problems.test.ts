@@ -45,10 +45,10 @@ async function machineThatMay(name: string, mayCondition: string[]) {
 
 it("a problem and its events, reported twice → a condition, and each event once", async () => {
   const name = "problems-allowed";
-  const say = await machineThatMay(name, ["Kernel*", "OOM*"]);
-  await say([]);
-  await say([OOM, HUNG]);
-  await say([OOM, HUNG]);
+  const send = await machineThatMay(name, ["Kernel*", "OOM*"]);
+  await send([]);
+  await send([OOM, HUNG]);
+  await send([OOM, HUNG]);
   const { status } = await kube("GET", `/api/v1/nodes/${name}`);
   expect(status?.conditions).toContainEqual(
     expect.objectContaining({ type: "KernelDeadlock", status: "True", reason: "DockerHung" }),
@@ -61,9 +61,9 @@ it("a problem and its events, reported twice → a condition, and each event onc
 
 it("a token that allows no such names → neither, and the answer names both", async () => {
   const name = "problems-refused";
-  const say = await machineThatMay(name, []);
-  await say([]);
-  const answer = await say([OOM, HUNG]);
+  const send = await machineThatMay(name, []);
+  await send([]);
+  const answer = await send([OOM, HUNG]);
   expect(answer.ok && answer.value.message).toBe(
     "left out of its Node: condition KernelDeadlock, event DockerHung, event OOMKilling",
   );
