@@ -8,7 +8,6 @@ import {
   fstatSync,
   mkdirSync,
   openSync,
-  readFileSync,
   readlinkSync,
   type Stats,
   statSync,
@@ -16,6 +15,7 @@ import {
 import { isAbsolute, join, resolve } from "node:path";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { codeOf } from "./fault.ts";
+import { firstBytes } from "./reading.ts";
 
 const STICKY = 0o1000;
 const GROUP_WRITES = 0o020;
@@ -157,12 +157,13 @@ export function withTrustedFile<T>(path: string, read: (descriptor: number, stat
  */
 export function trustedText(path: string, mostBytes: number): Result<string> {
   try {
-    // The read of a device or pipe may never end.
-    const text = withTrustedFile(path, (descriptor, stats) =>
-      stats.isFile() && stats.size <= mostBytes ? readFileSync(descriptor, "utf8") : null,
+    const bytes = withTrustedFile(path, (descriptor, stats) =>
+      stats.isDirectory() ? null : firstBytes(descriptor, mostBytes + 1),
     );
-    if (!text.ok) return failure(`is not trusted: ${text.error}`);
-    return text.value === null ? failure(`is not a file of at most ${mostBytes} bytes`) : success(text.value);
+    if (!bytes.ok) return failure(`is not trusted: ${bytes.error}`);
+    return bytes.value === null || bytes.value.length > mostBytes
+      ? failure(`is not a file of at most ${mostBytes} bytes`)
+      : success(bytes.value.toString());
   } catch (error) {
     return failure(`cannot be read (${codeOf(error)})`);
   }

@@ -1,5 +1,5 @@
 // Reads the small files that facts come from, below a root folder. Warns about unreadable files.
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { type Failure, failure, type Result, type Success, success } from "../../shared/result.ts";
 import type { WarningSource } from "./log.ts";
@@ -30,6 +30,19 @@ export function readKernelFile(root: string, path: string): Reading<string> {
   } catch (error) {
     return unread(error);
   }
+}
+
+/** Reads the first bytes of an opened file, device or pipe, whose size may be unknown. */
+export function firstBytes(descriptor: number, mostBytes: number): Buffer {
+  const bytes = Buffer.allocUnsafe(mostBytes);
+  let length = 0;
+  let read: number;
+  do {
+    // Once the buffer is full, this is a read of no bytes.
+    read = readSync(descriptor, bytes, length, mostBytes - length, null);
+    length += read;
+  } while (read !== 0);
+  return bytes.subarray(0, length);
 }
 
 /** Lists a folder of /proc or /sys, in the order of Go's os.ReadDir (by name). */

@@ -1,12 +1,12 @@
 // Reads a join token and makes its key. No flag takes a token, since every user can read a process's command line.
 import { createHash } from "node:crypto";
-import { readSync } from "node:fs";
 import { calculateJwkThumbprint, type CryptoKey, exportJWK, importPKCS8, type JWK } from "jose";
 import { STAMP } from "../../shared/protocol/claims.ts";
 import type { Result } from "../../shared/result.ts";
 import { codeOf } from "../base/fault.ts";
 import type { LogMessage } from "../base/log.ts";
 import { othersReadBits, withTrustedFile } from "../base/ownership.ts";
+import { firstBytes } from "../base/reading.ts";
 
 /** The most bytes that the shim reads of a token's file. A token has 48 characters; a larger file is a wrong file. */
 const MAX_BYTES = 4096;
@@ -38,7 +38,7 @@ async function textOf(
   try {
     if (file === "-") return (await beginningOf(stdin)).trim();
     read = withTrustedFile(file, (descriptor, stats) => {
-      const text = firstBytes(descriptor);
+      const text = firstBytes(descriptor, MAX_BYTES).toString();
       const isShared = (stats.mode & othersReadBits(stats)) !== 0;
       if (isShared && joinTokenFault(text) === null)
         warn(
@@ -66,18 +66,6 @@ async function beginningOf(stream: AsyncIterable<Buffer | string>): Promise<stri
     if (text.length > MAX_BYTES) break;
   }
   return text;
-}
-
-function firstBytes(descriptor: number): string {
-  const bytes = Buffer.alloc(MAX_BYTES);
-  let length = 0;
-  let read: number;
-  do {
-    // Once the buffer is full, this is a read of no bytes.
-    read = readSync(descriptor, bytes, length, MAX_BYTES - length, null);
-    length += read;
-  } while (read !== 0);
-  return bytes.toString("utf8", 0, length);
 }
 
 const JOIN_TOKEN = /^rcj1_([\w-]{43})$/;

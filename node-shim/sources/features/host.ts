@@ -1,9 +1,10 @@
 // Reads the files that features come from, each up to a limit. A missing file is none; other failures are noted.
-import { closeSync, openSync, readdirSync, readSync } from "node:fs";
+import { closeSync, openSync, readdirSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { oneAtATime } from "../../base/one-at-a-time.ts";
 import { FOR_READING, openTrusted } from "../../base/ownership.ts";
+import { firstBytes } from "../../base/reading.ts";
 
 /** The most bytes that are read of a file of /proc or /sys. */
 const KERNEL_BYTES = 64 * 1024;
@@ -98,13 +99,7 @@ export function hostBelow(root: string, mostEntries: number = MOST_ENTRIES): Hos
 function readStart(path: string): string {
   const file = openSync(path, FOR_READING);
   try {
-    const buffer = Buffer.allocUnsafe(KERNEL_BYTES);
-    let length = 0;
-    for (;;) {
-      const read = readSync(file, buffer, length, buffer.length - length, null);
-      length += read;
-      if (read === 0 || length === buffer.length) return buffer.toString("utf8", 0, length);
-    }
+    return firstBytes(file, KERNEL_BYTES).toString();
   } finally {
     closeSync(file);
   }
