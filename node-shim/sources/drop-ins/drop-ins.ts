@@ -98,11 +98,13 @@ async function readAllIn(
   options: DropInsOptions,
   before: ReadonlyMap<string, Remembered>,
 ): Promise<ReadonlyMap<string, Remembered>> {
-  const { folder, nowMs } = options;
+  const { folder, nowMs, others } = options;
+  // The limit includes the other sources, and the folder with its own fault.
+  const most = Math.max(0, DROP_IN_LIMITS.dropIns - 1 - (others?.().size ?? 0));
   const names = await namesIn(opened);
   if (!names.ok) return new Map([...before, [folder, { readMs: nowMs(), error: names.error }]]);
   const known = new Map<string, Remembered>();
-  for (const name of names.value.slice(0, DROP_IN_LIMITS.dropIns - 1)) {
+  for (const name of names.value.slice(0, most)) {
     const reading = await readDropIn(name, opened, options);
     known.set(
       name,

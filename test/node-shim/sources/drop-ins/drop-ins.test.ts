@@ -61,6 +61,7 @@ const DEADLINE_MS = 60_000;
 function looking(
   run: RunProgram = ({ program }) => Promise.resolve(programs[program] ?? failure("is unknown")),
   path = folder,
+  others: NonNullable<Parameters<typeof dropInFolder>[0]["others"]> = () => new Map(),
 ) {
   const clock = { nowMs: 0, wallMs: WRITTEN_AT_MS };
   const read = dropInFolder({
@@ -69,6 +70,7 @@ function looking(
     deadlineMs: DEADLINE_MS,
     nowMs: () => clock.nowMs,
     wallMs: () => clock.wallMs,
+    others,
   });
   return { read, clock };
 }
@@ -321,12 +323,18 @@ describe("several", () => {
     ]);
   });
 
-  it("more files than the limit → logged, and the schema's limits hold", async () => {
+  it.each([
+    ["", 0, 9],
+    [", with two problem monitors", 2, 11],
+  ])("more files than the limit%s → logged, and the schema's limits hold", async (_, monitors, left) => {
     for (let at = 10; at < 50; at++) writeJson(`${at}.json`, {});
-    const { dropIns } = await looking().read(true);
+    const others = new Map(
+      Array.from({ length: monitors }, (__, at) => [`/${at}`, { dropIn: dropIn({}), readMs: 0 }]),
+    );
+    const { dropIns } = await looking(undefined, folder, () => others).read(true);
     expect(dropIns).toMatchObject({
       working: 31,
-      failures: [{ name: folder, error: "9 more than are looked at are there" }],
+      failures: [{ name: folder, error: `${left} more than are looked at are there` }],
     });
     expect(dropInsSchema.safeParse(dropIns).error).toBeUndefined();
   });
