@@ -57,6 +57,8 @@ export interface MachineSummary {
   };
   /** The time at which the Node was created; 0 or absent if it is unknown, or the machine has no Node. */
   createdMs?: number;
+  /** The feature rules that match the machine, as `object/rule`, sorted; absent if none matches. */
+  rules?: string[];
 }
 
 /** A line of a machine's history. IDs increase within one generation. */

@@ -30,7 +30,7 @@ export const METRICS_MIGRATION = `
     FROM json_each('${OF_EVERY_NODE}') AS types, json_each('["True","False","Unknown"]') AS statuses;`;
 
 interface IndexParts {
-  rows: Pick<MachineRows, "seq" | "counts">;
+  rows: Pick<MachineRows, "seq" | "counts" | "ruleMatches">;
   outages: Pick<Outages, "silent">;
   notifications: Pick<Notifications, "list">;
   rollouts: Pick<Rollouts, "show">;
@@ -91,6 +91,9 @@ export class FleetMetrics {
         .map(({ condition, status, count, since_ms: sinceMs }) => {
           return { labels: { condition, status }, value: count, sinceMs };
         }),
+      rollcall_rule_matches: this.#in.rows.ruleMatches().map(({ rule, machines }) => {
+        return { labels: { rule }, value: machines };
+      }),
       rollcall_notifications: receivers.flatMap(({ name: receiver, waiting, dead }) => [
         { labels: { receiver, state: "waiting" }, value: waiting },
         { labels: { receiver, state: "dead" }, value: dead },

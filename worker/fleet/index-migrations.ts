@@ -4,7 +4,7 @@ import { CATCH_UPS_MIGRATION } from "./catch-ups.ts";
 import { DIAGNOSES_MIGRATION } from "./diagnoses.ts";
 import { FEED_LEFT_MIGRATION, FEED_MIGRATION } from "./feed-source.ts";
 import { METRICS_MIGRATION } from "./fleet-metrics.ts";
-import { HISTORY_TOKENS_MIGRATION, REASON_WORDS_MIGRATION } from "./machine-rows.ts";
+import { HISTORY_TOKENS_MIGRATION, REASON_WORDS_MIGRATION, RULE_MATCHES_MIGRATION } from "./machine-rows.ts";
 import { NOTIFICATIONS_MIGRATION } from "./notifications.ts";
 import { OUTAGES_MIGRATION } from "./outages.ts";
 import { LAST_DELIVERIES_MIGRATION } from "./receivers.ts";
@@ -48,4 +48,5 @@ export const INDEX_MIGRATIONS: readonly Migration[] = [
   { sql: REASON_WORDS_MIGRATION, usableFrom: 6 },
   { sql: FEED_LEFT_MIGRATION, usableFrom: 6 },
   { sql: DIAGNOSES_MIGRATION, usableFrom: 6 },
+  { sql: RULE_MATCHES_MIGRATION, usableFrom: 6 },
 ];

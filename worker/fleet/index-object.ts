@@ -24,7 +24,13 @@ import { Feed, type FeedHolder } from "./feed.ts";
 import { FleetMetrics } from "./fleet-metrics.ts";
 import { INDEX_MIGRATIONS } from "./index-migrations.ts";
 import { IndexRepair } from "./index-repair.ts";
-import { type FleetChange, type FleetHistoryRequest, MachineRows, readFleetHistory } from "./machine-rows.ts";
+import {
+  type FleetChange,
+  type FleetHistoryRequest,
+  MachineRows,
+  readFleetHistory,
+  type RuleMatches,
+} from "./machine-rows.ts";
 import {
   type MachinePage,
   MachineSearch,
@@ -178,6 +184,11 @@ export class IndexObject extends StoredObject {
    */
   standingsOf(filter: MachineFilter, within?: LabelRequirement[]): Result<MachineStatus[]> {
     return this.#search.statuses(filter, BULK_LIMITS.machines + 1, within);
+  }
+
+  /** Returns the number of machines that each feature rule matches, without rules that match none. */
+  ruleMatches(): RuleMatches[] {
+    return this.#rows.ruleMatches();
   }
 
   /** Counts the machines by shim version. */

@@ -68,6 +68,34 @@ export const REASON_WORDS_MIGRATION = `
   UPDATE machines SET own_words = own_words || char(10) || lower(summaries.summary ->> 'why')
   FROM summaries WHERE summaries.name = machines.name AND state <> 'ready';`;
 
+/** The rules that are in a summary, and not in the other one. Triggers take the names OLD and NEW. */
+const rulesOf = (summary: "OLD" | "NEW", other: "OLD" | "NEW") =>
+  `SELECT value FROM json_each(${summary}.summary, '$.rules')
+   EXCEPT SELECT value FROM json_each(${other}.summary, '$.rules')`;
+const COUNT_UP = "ON CONFLICT DO UPDATE SET machines = machines + 1";
+const COUNT_DOWN = "UPDATE rule_matches SET machines = machines - 1 WHERE rule IN";
+const DROP_UNMATCHED = "DELETE FROM rule_matches WHERE machines = 0";
+
+/**
+ * Counts the machines that each feature rule matches. Triggers count, so that the numbers stay right while an earlier
+ * Worker, which does not know them, uses the storage.
+ */
+export const RULE_MATCHES_MIGRATION = `
+  CREATE TABLE rule_matches (rule TEXT PRIMARY KEY, machines INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TRIGGER rules_of_new AFTER INSERT ON summaries WHEN NEW.summary ->> 'rules' IS NOT NULL BEGIN
+    INSERT INTO rule_matches SELECT DISTINCT value, 1 FROM json_each(NEW.summary, '$.rules') WHERE true ${COUNT_UP};
+  END;
+  CREATE TRIGGER rules_of_changed AFTER UPDATE ON summaries
+  WHEN NEW.summary ->> 'rules' IS NOT OLD.summary ->> 'rules' BEGIN
+    INSERT INTO rule_matches SELECT value, 1 FROM (${rulesOf("NEW", "OLD")}) WHERE true ${COUNT_UP};
+    ${COUNT_DOWN} (${rulesOf("OLD", "NEW")});
+    ${DROP_UNMATCHED};
+  END;
+  CREATE TRIGGER rules_of_removed AFTER DELETE ON summaries WHEN OLD.summary ->> 'rules' IS NOT NULL BEGIN
+    ${COUNT_DOWN} (SELECT value FROM json_each(OLD.summary, '$.rules'));
+    ${DROP_UNMATCHED};
+  END;`;
+
 /**
  * Deletes the lines above the limit, so that no token displaces other tokens' lines. Of each token, the machine with
  * the most lines loses its oldest line first. First go lines above a token's linesADayOfToken, then lines of the token
@@ -91,6 +119,9 @@ const SETS_PRUNED_EVERY = 100;
 const PRUNE_SETS = `DELETE FROM sets WHERE id > 0 AND id NOT IN (${SET_COLUMNS.map((column) => `SELECT ${column} FROM machines`).join(" UNION ")})`;
 
 type Known = { generation: number; version: number; entry_id: number; summary: string };
+
+/** `rule`: as `object/rule`. */
+export type RuleMatches = { rule: string; machines: number };
 
 export class MachineRows {
   readonly #sql: SqlStorage;
@@ -157,6 +188,11 @@ export class MachineRows {
   /** Returns the number of machines in each state. The numbers are stored, since counting 100,000 rows takes long. */
   counts(): FleetCounts {
     return JSON.parse(cell(this.#sql, "SELECT counts FROM sequence")) as FleetCounts;
+  }
+
+  /** Returns the number of machines that each feature rule matches, without rules that match none. */
+  ruleMatches(): RuleMatches[] {
+    return this.#sql.exec<RuleMatches>("SELECT rule, machines FROM rule_matches").toArray();
   }
 
   count(): number {

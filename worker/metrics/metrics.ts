@@ -78,6 +78,11 @@ export const METRICS = {
     "The number of changes of Nodes' conditions to this status.",
     ["condition", "status"],
   ],
+  rollcall_rule_matches: [
+    "gauge",
+    "The number of machines that the feature rule (object/rule) matches. Absent if it matches none.",
+    ["rule"],
+  ],
   rollcall_notifications: [
     "gauge",
     "The number of deliveries to the receiver that wait (waiting) or have failed and are stored (dead).",

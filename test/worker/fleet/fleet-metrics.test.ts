@@ -143,6 +143,12 @@ rollcall_machine_state{machine="machine-000003",state="ready"} 1
       expect(networks()).toEqual([]);
     }));
 
+  it("that a feature rule matches → their number, by rule", () =>
+    inIndex(({ tell, measure }) => {
+      for (const index of [1, 2]) tell(index, 1, { rules: ["gpu/any"] });
+      expect(measure().rollcall_rule_matches).toEqual([{ labels: { rule: "gpu/any" }, value: 2 }]);
+    }));
+
   it("with a clock that is ahead, right again, or of a removed machine → a line only while the clock is ahead", () =>
     inIndex(({ tell, remove, measure }) => {
       const skews = () => measure().rollcall_clock_skew_seconds;

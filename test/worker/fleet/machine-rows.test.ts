@@ -309,3 +309,37 @@ it("the counts follow each new, changed and removed machine", () =>
       [1, { ready: 1, silent: 0 }],
     ]);
   }));
+
+describe("the machines of each feature rule", () => {
+  const matches = (rows: MachineRows) =>
+    Object.fromEntries(rows.ruleMatches().map(({ rule, machines }) => [rule, machines]));
+
+  it("follow each new, changed, returning and removed machine", () =>
+    inIndex((rows) => {
+      rows.take(updateOf(1, 1, { rules: ["gpu/a", "gpu/b"] }));
+      rows.take(updateOf(2, 1, { rules: ["gpu/b", "gpu/b"] }));
+      rows.take(updateOf(3, 1));
+      expect(matches(rows)).toEqual({ "gpu/a": 1, "gpu/b": 2 });
+      rows.take(updateOf(1, 2, { rules: ["gpu/b", "gpu/c"] }));
+      rows.take(updateOf(3, 2, { rules: ["gpu/c"] }));
+      expect(matches(rows)).toEqual({ "gpu/b": 2, "gpu/c": 2 });
+      rows.take({ ...updateOf(2, 1), generation: 2 });
+      rows.remove(machineName(3), 1, FLEET_START_MS, "left");
+      expect(matches(rows)).toEqual({ "gpu/b": 1, "gpu/c": 1 });
+    }));
+
+  it("whose rules stay → no row is written for them", () =>
+    inIndex((rows, sql) => {
+      const written = () => sql.exec<{ count: number }>("SELECT total_changes() AS count").one().count;
+      const rowsOf = (update: () => unknown) => {
+        const before = written();
+        update();
+        return written() - before;
+      };
+      const rules = ["gpu/a"];
+      rows.take(updateOf(1, 1, { rules }));
+      rows.take(updateOf(2, 1));
+      const withRules = rowsOf(() => rows.take(updateOf(1, 2, { rules, skewMs: 90_000 })));
+      expect(withRules).toBe(rowsOf(() => rows.take(updateOf(2, 2, { skewMs: 90_000 }))));
+    }));
+});
