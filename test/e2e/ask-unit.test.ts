@@ -1,19 +1,12 @@
 // Tests on a Debian under systemd that rollcall-ask.socket answers questions: for root alone, as the machine's owner has
 // allowed it, in a sandbox that sees all file systems and changes none.
-import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { proofBy, publicLine } from "../../infra/operator/question-key.ts";
 import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 import { ASK_SOCKET, ASK_SOCKET_UNIT, UNIT_NAME } from "../../node-shim/service/unit.ts";
-import { buildPackages, DEB } from "../process/infra/deb/build-packages.ts";
-import {
-  bootDebian,
-  DEBIAN_PACKAGES,
-  DEBIAN_ROOT,
-  type DebianMachine,
-  needingDebian,
-} from "./debian-machine.ts";
+import { DEB } from "../process/infra/deb/build-packages.ts";
+import { bootDebian, type DebianMachine, installDeb, needingDebian, packagesIn } from "./debian-machine.ts";
 import { eventually, temporaryFolder } from "./local-cluster.ts";
 
 const { isSkipped, title } = needingDebian("questions", "node");
@@ -86,11 +79,9 @@ describe.skipIf(isSkipped)(title, () => {
   let machine: DebianMachine;
   beforeAll(async () => {
     folder = temporaryFolder();
-    const built = DEBIAN_PACKAGES ?? join(folder.path, "packages");
-    if (DEBIAN_PACKAGES === undefined) await buildPackages(built, "all");
-    machine = await bootDebian(DEBIAN_ROOT, "asked");
-    sh("cat > /tmp/shim.deb", execFileSync("cat", [join(built, DEB)], { maxBuffer: 2 ** 30 }));
-    sh("dpkg -i /tmp/shim.deb");
+    const packages = await packagesIn(folder.path);
+    machine = await bootDebian("asked");
+    installDeb(machine, join(packages, DEB));
     expect(sh(`systemctl is-enabled ${ASK_SOCKET_UNIT} || true`)).toBe("disabled");
     sh("useradd alice && mkdir -p -m 700 /home/alice && echo hers > /home/alice/app.log");
     sh("chmod 600 /home/alice/app.log && chown -R alice: /home/alice");
@@ -120,12 +111,7 @@ describe.skipIf(isSkipped)(title, () => {
     sh("systemd-run --unit=running --quiet sh -c 'sleep 600; true --api-key=planted-process'");
   }
 
-  /** Runs a command on the machine and returns its standard output. Throws if the command fails. */
-  function sh(script: string, input?: string | Buffer): string {
-    const { code, stdout, stderr } = machine.sh(script, input);
-    if (code !== 0) throw new Error(`${script}: ${code}: ${stderr}`);
-    return stdout.trim();
-  }
+  const sh: DebianMachine["run"] = (script, input) => machine.run(script, input);
   const ask = (question: string) => machine.sh(`node-shim ask ${question}`);
 
   it("install-service, with --questions in its environment → the socket listens, for root alone", () => {

@@ -4,16 +4,17 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { buildPackages } from "../process/infra/deb/build-packages.ts";
 import { eventually } from "./local-cluster.ts";
 
 /** A folder made by debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,nodejs,iproute2 trixie FOLDER. */
-export const DEBIAN_ROOT = process.env["DEBIAN_ROOT"] ?? "";
+const DEBIAN_ROOT = process.env["DEBIAN_ROOT"] ?? "";
 
 /**
  * The output folder of an earlier `npm run packages`. With it a test builds no packages; those with a Node.js take
  * minutes.
  */
-export const DEBIAN_PACKAGES = process.env["DEBIAN_PACKAGES"];
+const DEBIAN_PACKAGES = process.env["DEBIAN_PACKAGES"];
 
 /** Reports whether a test needs what is missing here, and returns the test's title with the reason. */
 export function needingDebian(
@@ -31,9 +32,22 @@ export function needingDebian(
     : { isSkipped: true, title: `${title} (skipped: ${why})` };
 }
 
+/** Whether the machines have a Node.js, so that they take the package without one. */
+export const hasNode = existsSync(join(DEBIAN_ROOT, "usr/bin/node"));
+
+/** Returns a folder with the packages: that of DEBIAN_PACKAGES, or one in `folder` into which it builds them. */
+export async function packagesIn(folder: string, architectures: "all" | "amd64" = "all"): Promise<string> {
+  if (DEBIAN_PACKAGES !== undefined) return DEBIAN_PACKAGES;
+  const built = join(folder, "packages");
+  await buildPackages(built, architectures);
+  return built;
+}
+
 export interface DebianMachine {
   /** Runs a command line on the machine; never throws. */
   sh: (script: string, input?: string | Buffer) => { code: number | null; stdout: string; stderr: string };
+  /** Runs a command line on the machine and returns its standard output. Throws if the command fails. */
+  run: (script: string, input?: string | Buffer) => string;
   /** Ends all processes of the machine, and removes the files that they have written. */
   stop: () => Promise<void>;
 }
@@ -75,16 +89,13 @@ exec env -i container=rollcall PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/s
 ' "$0" "$1" "$2" "$3"
 `;
 
-/**
- * Starts a Debian whose files are a layer over the folder `root`, which does not change. Throws if the machine does
- * not start.
- */
-export async function bootDebian(root: string, hostname: string): Promise<DebianMachine> {
+/** Starts a Debian whose files are a layer over DEBIAN_ROOT. Throws if the machine does not start. */
+export async function bootDebian(hostname: string): Promise<DebianMachine> {
   const layer = mkdtempSync(join(tmpdir(), "rollcall-debian-"));
   const unified = "/sys/fs/cgroup/unified";
   const cgroup = join(existsSync(unified) ? unified : "/sys/fs/cgroup", `rollcall-${hostname}`);
   mkdirSync(cgroup, { recursive: true });
-  const child = spawn("sh", ["-c", BOOT, root, layer, cgroup, hostname], {
+  const child = spawn("sh", ["-c", BOOT, DEBIAN_ROOT, layer, cgroup, hostname], {
     stdio: ["ignore", "ignore", "pipe"],
   });
   let said = "";
@@ -103,6 +114,11 @@ export async function bootDebian(root: string, hostname: string): Promise<Debian
     const { status, stdout, stderr } = spawnSync("nsenter", [...flags, "sh", "-c", script], options);
     return { code: status, stdout, stderr };
   };
+  const run: DebianMachine["run"] = (script, input) => {
+    const { code, stdout, stderr } = sh(script, input);
+    if (code !== 0) throw new Error(`${script}: ${code}: ${stderr}${sh("journalctl -n 30 -o cat").stdout}`);
+    return stdout.trim();
+  };
   try {
     await eventually(async () => {
       if (child.exitCode !== null) return "ended";
@@ -113,7 +129,13 @@ export async function bootDebian(root: string, hostname: string): Promise<Debian
     await stop();
     throw error;
   }
-  return { sh, stop };
+  return { sh, run, stop };
+}
+
+/** Installs a package. */
+export function installDeb({ run }: DebianMachine, path: string): void {
+  run("cat > /tmp/package.deb", readFileSync(path));
+  run("dpkg -i /tmp/package.deb");
 }
 
 /** Returns the process ID of systemd, which is the only child of `unshare`. */

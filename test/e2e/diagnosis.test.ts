@@ -8,14 +8,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { mintToken } from "../../infra/local/admin.ts";
 import { ask as askWorker } from "../../infra/operator/client.ts";
 import { runCommandLine } from "../../infra/operator/program.ts";
-import { buildPackages, DEB } from "../process/infra/deb/build-packages.ts";
-import {
-  bootDebian,
-  DEBIAN_PACKAGES,
-  DEBIAN_ROOT,
-  type DebianMachine,
-  needingDebian,
-} from "./debian-machine.ts";
+import { DEB } from "../process/infra/deb/build-packages.ts";
+import { bootDebian, type DebianMachine, installDeb, needingDebian, packagesIn } from "./debian-machine.ts";
 import { eventually, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
 import { workerAt, type WorkerAccess } from "./own-worker.ts";
 import { thisRun } from "./run-record.ts";
@@ -218,11 +212,10 @@ describe.skipIf(isSkipped)(title, () => {
     folder = temporaryFolder();
     servers = await serve(folder.path);
     cluster = startLocal(["--state", join(folder.path, "cluster")]);
-    const built = DEBIAN_PACKAGES ?? join(folder.path, "packages");
-    if (DEBIAN_PACKAGES === undefined) await buildPackages(built, "all");
+    const packages = await packagesIn(folder.path);
     const [, url = ""] = await cluster.printed(/^Worker ready at (http:\S+)/m);
     worker = workerAt(url, readFileSync(join(folder.path, "cluster/admin-secret"), "utf8").trim());
-    for (const name of NAMES) machines.push(await joined(name, readFileSync(join(built, DEB))));
+    for (const name of NAMES) machines.push(await joined(name, join(packages, DEB)));
     for (const name of NAMES) await eventually(() => isAsked(name));
   });
   afterAll(async () => {
@@ -234,21 +227,15 @@ describe.skipIf(isSkipped)(title, () => {
   });
 
   /** Boots a machine that is called `name`, and whose shim answers questions. */
-  async function joined(name: string, deb: Buffer): Promise<DebianMachine> {
-    const machine = await bootDebian(DEBIAN_ROOT, name);
-    sh(machine, "cat > /tmp/shim.deb", deb);
-    sh(machine, "dpkg -i /tmp/shim.deb && echo 127.0.0.1 localhost > /etc/hosts");
-    sh(machine, "echo NODE_SHIM_FLAGS=--questions=safe > /etc/rollcall/node-shim.env");
+  async function joined(name: string, deb: string): Promise<DebianMachine> {
+    const machine = await bootDebian(name);
+    installDeb(machine, deb);
+    machine.run("echo 127.0.0.1 localhost > /etc/hosts");
+    machine.run("echo NODE_SHIM_FLAGS=--questions=safe > /etc/rollcall/node-shim.env");
     const wish = { names: name, uses: 1, withoutFactsOnlyTaint: false };
     const token = await mintToken(worker.url, worker.adminSecret, wish);
-    sh(machine, `node-shim join --url ${worker.url} --join-token-file - --install-service`, token);
+    machine.run(`node-shim join --url ${worker.url} --join-token-file - --install-service`, token);
     return machine;
-  }
-
-  function sh(machine: DebianMachine, script: string, input?: string | Buffer): string {
-    const { code, stdout, stderr } = machine.sh(script, input);
-    if (code !== 0) throw new Error(`${script}: ${code}: ${stderr}`);
-    return stdout.trim();
   }
 
   /** Returns whether the machine's socket takes questions. */
@@ -291,9 +278,9 @@ describe.skipIf(isSkipped)(title, () => {
       const machine = machines[at]!;
       onTestFinished(() => void machine.sh(`sed -i '/^ROLLCALL_URL/d' /etc/rollcall/node-shim.env; ${mend}`));
       before?.();
-      sh(machine, make, RUNTIME);
+      machine.run(make, RUNTIME);
       // The shim itself keeps its Worker: only what answers the question reads the file again.
-      if (url) sh(machine, `echo ROLLCALL_URL=${url()} >> /etc/rollcall/node-shim.env`);
+      if (url) machine.run(`echo ROLLCALL_URL=${url()} >> /etc/rollcall/node-shim.env`);
       const { text, ms } = await inRate(() => diagnose(NAMES[at]!, cause));
       thisRun().log(`diagnose: ${fault}`, `${Math.round(ms)} ms\n${text}`);
       expect(text).toMatch(cause);

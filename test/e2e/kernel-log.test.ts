@@ -1,20 +1,13 @@
 // Tests on a Debian under systemd that the service with --problem-detectors reads the journal, and the kernel's log from
 // the journal or, with install-service --kmsg, from /dev/kmsg.
-import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CoreV1Api } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mintToken } from "../../infra/local/admin.ts";
 import { KMSG_DROP_IN, UNIT_NAME } from "../../node-shim/service/unit.ts";
-import { buildPackages, DEB } from "../process/infra/deb/build-packages.ts";
-import {
-  bootDebian,
-  DEBIAN_PACKAGES,
-  DEBIAN_ROOT,
-  type DebianMachine,
-  needingDebian,
-} from "./debian-machine.ts";
+import { DEB } from "../process/infra/deb/build-packages.ts";
+import { bootDebian, type DebianMachine, installDeb, needingDebian, packagesIn } from "./debian-machine.ts";
 import { adminOf, eventually, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
 
 const { isSkipped, title } = needingDebian("problems in logs", "node");
@@ -48,15 +41,14 @@ describe.skipIf(isSkipped || !existsSync("/dev/kmsg"))(title, () => {
   let cluster: Start;
   beforeAll(async () => {
     folder = temporaryFolder();
-    const built = DEBIAN_PACKAGES ?? join(folder.path, "packages");
-    if (DEBIAN_PACKAGES === undefined) await buildPackages(built, "all");
+    const packages = await packagesIn(folder.path);
     cluster = startLocal(["--state", join(folder.path, "cluster")]);
     const [, url = ""] = await cluster.printed(/^Worker ready at (http:\S+)/m);
-    machine = await bootDebian(DEBIAN_ROOT, NAME);
+    machine = await bootDebian(NAME);
     // The journal has no line of the kernel, since journald has started without the device.
     sh("mknod -m 600 /dev/kmsg c 1 11");
-    sh("cat > /tmp/shim.deb", execFileSync("cat", [join(built, DEB)], { maxBuffer: 2 ** 30 }));
-    sh("dpkg -i /tmp/shim.deb && mkdir -p /etc/npd");
+    installDeb(machine, join(packages, DEB));
+    sh("mkdir -p /etc/npd");
     for (const [name, text] of Object.entries(FILES)) sh(`cat > /etc/npd/${name}`, text);
     const paths = Object.keys(FILES).map((name) => `/etc/npd/${name}`);
     sh(`echo NODE_SHIM_FLAGS=--problem-detectors=${paths.join(",")} > /etc/rollcall/node-shim.env`);
@@ -71,12 +63,7 @@ describe.skipIf(isSkipped || !existsSync("/dev/kmsg"))(title, () => {
     folder.remove();
   });
 
-  /** Runs a command on the machine and returns its standard output. Throws if the command fails. */
-  function sh(script: string, input?: string | Buffer): string {
-    const { code, stdout, stderr } = machine.sh(script, input);
-    if (code !== 0) throw new Error(`${script}: ${code}: ${stderr}`);
-    return stdout.trim();
-  }
+  const sh: DebianMachine["run"] = (script, input) => machine.run(script, input);
   /** Resolves once the Node has the condition with the status. */
   async function condition(type: string, status: string): Promise<void> {
     const api = adminOf(join(folder.path, "cluster")).makeApiClient(CoreV1Api);

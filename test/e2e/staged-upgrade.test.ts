@@ -12,14 +12,7 @@ import { KEY_FILE, publish } from "../../infra/apt/repository.ts";
 import { debName } from "../../infra/deb/archives.ts";
 import { VERSION } from "../../shared/version.ts";
 import { serveFolder } from "../process/infra/apt/apt-machine.ts";
-import { buildPackages } from "../process/infra/deb/build-packages.ts";
-import {
-  bootDebian,
-  DEBIAN_PACKAGES,
-  DEBIAN_ROOT,
-  type DebianMachine,
-  needingDebian,
-} from "./debian-machine.ts";
+import { bootDebian, type DebianMachine, installDeb, needingDebian, packagesIn } from "./debian-machine.ts";
 import { eventually, temporaryFolder } from "./local-cluster.ts";
 
 const GOOD = "9.1.0";
@@ -45,12 +38,11 @@ describe.skipIf(isSkipped)(title, { timeout: PATIENCE_MS }, () => {
     folder = temporaryFolder();
     const worker = await playWorker();
     const repository = await publishVersions();
-    machine = await bootDebian(DEBIAN_ROOT, "edge-7");
+    machine = await bootDebian("edge-7");
     sh("cat > /etc/apt/key.asc", readFileSync(join(folder.path, "apt", KEY_FILE)));
     sh("rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*");
     sh(`echo "deb [signed-by=/etc/apt/key.asc] ${repository} stable main" > /etc/apt/sources.list`);
-    sh("cat > /tmp/shim.deb", readFileSync(debOf(VERSION)));
-    sh("dpkg -i /tmp/shim.deb");
+    installDeb(machine, debOf(VERSION));
     sh(`systemctl enable --now ${UPGRADE}.timer`);
     const joining = `node-shim join --url ${worker} --join-token-file - --install-service`;
     await inMachine(joining, `rcj1_${"A".repeat(43)}`);
@@ -83,8 +75,7 @@ describe.skipIf(isSkipped)(title, { timeout: PATIENCE_MS }, () => {
 
   const debOf = (version: string) => join(folder.path, `rollcall-node-shim_${version}_amd64.deb`);
   async function publishVersions(): Promise<string> {
-    const built = DEBIAN_PACKAGES ?? join(folder.path, "built");
-    if (DEBIAN_PACKAGES === undefined) await buildPackages(built, "amd64");
+    const built = await packagesIn(folder.path, "amd64");
     const tree = join(folder.path, "tree");
     execFileSync("dpkg-deb", ["-R", join(built, debName("amd64")), tree]);
     const bundle = join(tree, "usr/lib/rollcall-node-shim/dist/node-shim.cjs");
@@ -106,15 +97,8 @@ describe.skipIf(isSkipped)(title, { timeout: PATIENCE_MS }, () => {
     return url;
   }
 
-  /**
-   * Runs a command on the machine and returns its standard output. Throws if the command fails. The command must
-   * not need the played Worker, because this process waits for the command.
-   */
-  function sh(script: string, input?: string | Buffer): string {
-    const { code, stdout, stderr } = machine.sh(script, input);
-    if (code !== 0) throw new Error(`${script}: ${code}: ${stderr}`);
-    return stdout.trim();
-  }
+  /** The command must not need the played Worker, because this process waits for the command. */
+  const sh: DebianMachine["run"] = (script, input) => machine.run(script, input);
   /**
    * Runs a command as a service of the machine. The command may send requests to the Worker that this process
    * plays.
