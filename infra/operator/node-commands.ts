@@ -7,6 +7,7 @@ import { machineLink } from "../../shared/fleet/page-links.ts";
 import {
   historySchema,
   type ListedSenders,
+  orderedClearingSchema,
   sendersSchema,
   wholeNodeSchema,
 } from "../../shared/protocol/operator-answers.ts";
@@ -20,7 +21,7 @@ import { pendingCommands } from "./key-commands.ts";
 import { maintenanceCommand } from "./maintenance-command.ts";
 import { type LogFlags, machineHistory, withLogFlags } from "./log-commands.ts";
 import type { OperatorProgram } from "./operator-program.ts";
-import { listOf, type Shown } from "./render/shown.ts";
+import { listOf, type Shown, textOf } from "./render/shown.ts";
 import type { TableColumn } from "./render/table.ts";
 
 const HELP = `
@@ -29,6 +30,12 @@ Examples:
   rollcall node history edge-7
   rollcall node set edge-7 --runtime none
   rollcall node maintenance edge-7 begin --until 4h`;
+
+const CLEAR_HELP = `
+The machine gets the order with the answer to its next report. A silent machine gets it once it reports again.
+
+Examples:
+  rollcall node clear edge-7 KernelDeadlock`;
 
 export function nodeCommands(program: OperatorProgram): void {
   const node = program
@@ -49,6 +56,7 @@ export function nodeCommands(program: OperatorProgram): void {
   pendingCommands(program, node, "pending");
   actionCommands(program, node);
   senderCommands(program, node);
+  clearCommand(program, node);
   setCommand(program, node);
   maintenanceCommand(program, node);
   historyCommand(program, node);
@@ -99,6 +107,25 @@ function senderCommands(program: OperatorProgram, node: Command): void {
     .command("clones <name>")
     .description("List the senders that reported with this machine's key recently, newest first.")
     .action((name: string) => answer(program, get(name, "/clones"), shown(sendersSchema, senderList)));
+}
+
+function clearCommand(program: OperatorProgram, node: Command): void {
+  node
+    .command("clear <name> <condition>")
+    .description(
+      "End a condition that a problem detector of the machine holds, until the problem occurs again.",
+    )
+    .addHelpText("after", CLEAR_HELP)
+    .action((name: string, condition: string) =>
+      answer(
+        program,
+        { method: "POST", path: nodePath(name, "/clear"), body: { condition }, missing: noMachine(name) },
+        shown(orderedClearingSchema, ({ silentSince }) => {
+          const silent = silentSince === null ? "" : `, silent since ${printable(silentSince)}`;
+          return textOf(() => `${name}${silent}: ${condition} ends with its next report\n`);
+        }),
+      ),
+    );
 }
 
 function setCommand(program: OperatorProgram, node: Command): void {

@@ -55,6 +55,10 @@ export const LOG_LINES = {
     "the answer has ended: END is `complete`, or why it is not",
     "no remedy is necessary",
   ],
+  "an operator ends CONDITION": [
+    "a problem detector held the condition, and holds it again if the problem occurs again",
+    "no remedy is necessary; `rollcall audit` names the operator",
+  ],
   "the machine slept for N s: reporting on a new connection": [
     "the machine was suspended",
     "no remedy is necessary",

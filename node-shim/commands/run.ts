@@ -185,7 +185,7 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
     const { readUsage } = machine;
     const socket = () => link?.socket() ?? null;
     const reporting = readUsage ? sendingUsage(report, { read: readUsage, socket, nowMs }) : report;
-    return onAccepted(reporting, due.write);
+    return onAccepted(reporting, beginning);
   };
   const known = next?.enrolment ?? loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
   let report = known && reporterFor(known);
@@ -255,11 +255,17 @@ function linkOf(
   return link;
 }
 
-/** Returns `report`, which also calls `accepted` after each report that the Worker accepts. */
-function onAccepted(report: LoopDependencies["report"], accepted: () => void): LoopDependencies["report"] {
+/** Returns `report`, which after each accepted report also does the due writes, and ends conditions for operators. */
+function onAccepted(
+  report: LoopDependencies["report"],
+  { machine, log, due }: Beginning,
+): LoopDependencies["report"] {
   return async (facts, vitals) => {
     const outcome = await report(facts, vitals);
-    if (outcome.ok) accepted();
+    if (!outcome.ok) return outcome;
+    due.write();
+    for (const condition of machine.clear(outcome.value.clears ?? []))
+      log("info", `an operator ends ${condition}`);
     return outcome;
   };
 }

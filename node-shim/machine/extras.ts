@@ -56,7 +56,7 @@ export function machineExtras(
     const metadata = await cloud?.read();
     const inventory = look === null ? null : await look(wait === "wait");
     const { dropIns, custom, remainingSeconds } = await dropInsOf(wait === "wait");
-    const problems = detectors?.events();
+    const problems = detectors?.facts();
     return {
       facts: {
         ...(metadata && { cloud: metadata }),

@@ -204,7 +204,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     read: ({ extras }) => extras?.custom,
   },
   problems: {
-    what: "the newest events of problem detectors; absent before the first one",
+    what: "the newest events of problem detectors, and the problems that they hold; absent without any",
     sources: { "": "--problem-detectors" },
     read: ({ extras }) => extras?.problems,
   },

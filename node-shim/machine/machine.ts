@@ -5,6 +5,7 @@ import { parseDuration } from "../../shared/go/duration.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { vitalsWithinSchema } from "../../shared/protocol/fit.ts";
 import { printableTexts } from "../../shared/protocol/printable.ts";
+import type { Clearing } from "../../shared/protocol/problems.ts";
 import type { SIGNALS, Vitals } from "../../shared/protocol/report.ts";
 import type { Settings } from "../../shared/protocol/settings.ts";
 import { valueOr } from "../../shared/result.ts";
@@ -55,6 +56,8 @@ export interface Machine {
   probes: readonly Probe[];
   /** Registers `see`, called when the runtime's status or a problem has changed. Starts the problem detectors. */
   listen: (see: (seen: Seen) => void) => void;
+  /** Ends conditions of problem detectors for an operator. Returns the types of those that it has ended. */
+  clear: (orders: readonly Clearing[]) => string[];
   close: () => void;
 }
 
@@ -114,6 +117,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
       ...(docker === null && containerRuntimeEndpoint === "" ? [] : [{ everyMs: null, read: runtime.read }]),
     ],
     listen: listenTo(runtime, detectors),
+    clear: (orders) => detectors?.clear(orders) ?? [],
     close: () => [detectors, runtime, limits].forEach((each) => each?.close()),
   };
 }
@@ -121,7 +125,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
 function listenTo(runtime: Pick<Machine, "listen">, detectors: ProblemDetectors | null): Machine["listen"] {
   return (see) => {
     runtime.listen(see);
-    detectors?.start(() => see({ problems: problemsText(detectors.events()) }));
+    detectors?.start(() => see({ problems: problemsText(detectors.facts()) }));
   };
 }
 
@@ -275,7 +279,8 @@ export interface Seen extends Partial<Vitals> {
 
 /** Returns a text that differs after each event of a problem detector; "" before the first one. */
 export function problemsText(problems: Facts["problems"]): string {
-  return problems === undefined ? "" : `${problems.start} ${problems.events.at(-1)?.n}`;
+  const last = problems?.events.at(-1);
+  return last === undefined ? "" : `${problems?.start} ${last.n}`;
 }
 
 /** A source of vitals that the shim reads between two reports. */

@@ -10,8 +10,9 @@ import type {
   UpgradeAnswer,
 } from "../../shared/protocol/answers.ts";
 import { RELEASE } from "../../shared/protocol/administration-api.ts";
-import { LIMITS, ROLLOUT_LIMITS, SETTINGS_LIMITS } from "../../shared/protocol/limits.ts";
+import { DROP_IN_LIMITS, LIMITS, ROLLOUT_LIMITS, SETTINGS_LIMITS } from "../../shared/protocol/limits.ts";
 import { shownText } from "../../shared/protocol/printable.ts";
+import { clearingSchema } from "../../shared/protocol/problems.ts";
 import { plainText } from "../../shared/protocol/schema.ts";
 
 /** Returns the answer in a parsed body; null if the body is another one. */
@@ -47,6 +48,8 @@ export const readReportAnswer = reads<ReportAnswer>(
     socket: z.optional(z.unknown()),
     /** http-questions.ts checks them, for the same reason. */
     questions: z.optional(z.unknown()),
+    /** A mistake in them must not cost the answer. */
+    clears: z.optional(z.catch(z.array(clearingSchema).check(z.maxLength(DROP_IN_LIMITS.conditions)), [])),
   }),
 );
 

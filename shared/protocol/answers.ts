@@ -1,6 +1,7 @@
 // Defines the Worker's answers to machines: bodies, and reasons for refusals. Normative, with docs/protocol.md.
 
 import type { HttpQuestion } from "./asking.ts";
+import type { Clearing } from "./problems.ts";
 
 /** The body of a 200 answer to a rotation. The old key is valid until the first report with the next key. */
 export interface RotationAnswer {
@@ -50,6 +51,8 @@ export interface ReportAnswer {
   socket?: { path: string; withinMs: number };
   /** Questions to the machine, over HTTP: only if the report has named its questions. */
   questions?: HttpQuestion[];
+  /** The conditions that operators end: only if the machine's facts have named them as held. */
+  clears?: Clearing[];
 }
 
 /** The body of a 200 answer to a machine that leaves. Its Node is deleted, and its key is refused from now on. */

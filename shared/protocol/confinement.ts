@@ -45,6 +45,7 @@ export const CONFINEMENT: Readonly<Record<OperatorRoute, Confinement>> = {
   "POST /v1/nodes/{name}/reject": "machine",
   "POST /v1/nodes/{name}/register": "machine",
   "POST /v1/nodes/{name}/believe": "machine",
+  "POST /v1/nodes/{name}/clear": "machine",
   "POST /v1/nodes/{name}/revoke": "machine",
   "PATCH /v1/nodes/{name}": "machine",
   "DELETE /v1/nodes/{name}": "machine",

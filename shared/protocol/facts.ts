@@ -171,7 +171,7 @@ export const factsSchema = z.strictObject({
   runningInUserNamespace: z.optional(z.boolean()),
   /** The facts for custom setters (docs/custom-setters.md); absent if none, or before the drop-ins have run. */
   custom: z.optional(customSchema),
-  /** The events of problem detectors; absent on a machine without detectors, or before the first event. */
+  /** The events of problem detectors, and the problems that they hold; absent on a machine without detectors. */
   problems: z.optional(problemsSchema),
 });
 export type Facts = z.infer<typeof factsSchema>;

@@ -124,6 +124,8 @@ export const PROBLEM_LIMITS = {
   messageLength: 512,
   /** The most characters of the name of the shim's process. */
   startLength: 32,
+  /** The most characters of the mark of a problem: the name of a process, a dot and a number. */
+  markLength: 64,
 } as const;
 
 /** Limits of custom facts. */

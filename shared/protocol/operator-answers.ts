@@ -271,6 +271,13 @@ export const sendersSchema = z.object({
 });
 export type ListedSenders = z.infer<typeof sendersSchema>;
 
+/** The body of a 202 answer to POST /v1/nodes/{name}/clear. */
+export const orderedClearingSchema = z.object({
+  /** Since when the machine is silent; null if it reports, so that its next report ends the condition. */
+  silentSince: z.nullable(z.string()),
+});
+export type OrderedClearing = z.infer<typeof orderedClearingSchema>;
+
 const readinessCheck = z.object({
   /** The checked subject: a variable's or secret's name, or `token`, `registry`, `clock`, `apiserver`, `watch`. */
   check: z.string(),

@@ -1,7 +1,7 @@
 // Defines the queries and bodies of operators' requests (answers: operator-answers.ts). Times are RFC 3339.
 import * as z from "zod/mini";
 import { HISTORY_KINDS } from "./history-kinds.ts";
-import { LIMITS, MAINTENANCE_LIMITS } from "./limits.ts";
+import { DROP_IN_LIMITS, LIMITS, MAINTENANCE_LIMITS } from "./limits.ts";
 import { afterRow, entryID, listShape, time, words } from "./parameters.ts";
 import { plainText } from "./schema.ts";
 
@@ -39,6 +39,11 @@ export const nodeChangeSchema = z
   .strictObject({ runtime: z.optional(z.enum(RUNTIME_NEEDS)), maintenance: z.optional(maintenance) })
   .check(z.refine((change) => Object.keys(change).length === 1, "must have one field"));
 export type NodeChange = z.infer<typeof nodeChangeSchema>;
+
+/** The body of POST /v1/nodes/{name}/clear: the type of the condition to end. */
+export const clearSchema = z.strictObject({
+  condition: plainText(DROP_IN_LIMITS.conditionLength).check(z.minLength(1)),
+});
 
 /** The query of GET /v1/audit. */
 export const auditQuerySchema = z.strictObject({

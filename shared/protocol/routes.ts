@@ -26,6 +26,7 @@ import {
 import { tokenRequestSchema } from "./join-tokens.ts";
 import {
   auditQuerySchema,
+  clearSchema,
   clusterHistoryQuerySchema,
   historyQuerySchema,
   nodeChangeSchema,
@@ -110,6 +111,12 @@ export const ROUTES = {
   "POST /v1/nodes/{name}/reject": { who: "admin", body: thumbprintSchema, reasons: ["not-found"] },
   "POST /v1/nodes/{name}/register": { who: "admin", wakes: true, reasons: ["not-found"] },
   "POST /v1/nodes/{name}/believe": { who: "admin", wakes: true, reasons: ["not-found", "one-sender"] },
+  "POST /v1/nodes/{name}/clear": {
+    who: "operator",
+    wakes: true,
+    body: clearSchema,
+    reasons: ["not-found", "conflict"],
+  },
   "POST /v1/nodes/{name}/revoke": { who: "admin", wakes: true, reasons: ["not-found"] },
   "PATCH /v1/nodes/{name}": { who: "admin", wakes: true, body: nodeChangeSchema, reasons: ["not-found"] },
   "DELETE /v1/nodes/{name}": { who: "admin", wakes: true, reasons: ["not-found", "not-removed"] },

@@ -71,6 +71,7 @@ const RECEIVER_URL = "https://hooks.example.com/";
 const BODIES: Readonly<Record<string, unknown>> = {
   mintToken: { names: "described-*", uses: 1, expiresInSeconds: 60, labels: { site: "a" } },
   askMachine: { name: "disks", parameters: {} },
+  clearCondition: { condition: "KernelDeadlock" },
   approveMachine: { thumbprint: "t".repeat(43) },
   rejectMachine: { thumbprint: "t".repeat(43) },
   changeNode: { runtime: "none" },
@@ -160,6 +161,12 @@ const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
   endMute: async () => {
     const { body } = await operator<{ id: number }>("POST", "/v1/mutes", BODIES["addMute"]);
     return { id: String(body.id) };
+  },
+  clearCondition: async () => {
+    const machine = await enrolled("described-held");
+    const problems = { start: "a", events: [], held: { KernelDeadlock: "a.1" } };
+    await shimOf(machine)({ ...facts(machine.name), problems }, HEALTHY);
+    return { name: machine.name };
   },
   believeMachine: async () => {
     const machine = await enrolled("described-twice");
@@ -397,7 +404,8 @@ describe("a refused request", () => {
   });
 
   it.each(some(({ who }) => who === "admin"))("%s, by who may only look and ask → 403", async (_, route) => {
-    const detail = "operator described-asker may look and ask questions, and change nothing.";
+    const detail =
+      "operator described-asker may look, ask questions and end conditions of problem detectors, and change nothing else.";
     await expectRefusal(route, await ask(route, { secret: asker }), { reason: "forbidden", detail });
   });
 

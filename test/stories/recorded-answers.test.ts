@@ -81,6 +81,7 @@ const BODIES: Readonly<Record<string, () => readonly unknown[]>> = {
   ],
   "POST /v1/nodes/{name}/approve": () => [{ thumbprint: "t".repeat(43) }],
   "POST /v1/nodes/{name}/reject": () => [{ thumbprint: "t".repeat(43) }, { thumbprint: waiting }],
+  "POST /v1/nodes/{name}/clear": () => [{ condition: "Ready" }, {}],
   "PATCH /v1/nodes/{name}": () => [{ runtime: "none" }, { runtime: "some" }],
   "POST /v1/operators": () => [
     { name: "recorded", role: "view", expiresInSeconds: 60 },

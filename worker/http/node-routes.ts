@@ -17,7 +17,12 @@ import {
   PAGE_LIMITS,
   TIMELINE_LIMITS,
 } from "../../shared/protocol/limits.ts";
-import type { HistoryAnswer, ListedSenders, WholeNode } from "../../shared/protocol/operator-answers.ts";
+import type {
+  HistoryAnswer,
+  ListedSenders,
+  OrderedClearing,
+  WholeNode,
+} from "../../shared/protocol/operator-answers.ts";
 import type { NodeChange } from "../../shared/protocol/operator-api.ts";
 import type { TimelineAnswer } from "../../shared/protocol/timeline.ts";
 import { success } from "../../shared/result.ts";
@@ -72,6 +77,21 @@ serve(nodeRoutes, "POST /v1/nodes/{name}/believe", async (c) => {
   const record = { who: c.var.operator.who, what: "node.believe", target: name } as const;
   if (!(await registry(c.env).noteAbout(record)).ok) return refuse("not-found");
   return (await node.believe()) ? c.body(null, 204) : refuse("one-sender");
+});
+
+serve(nodeRoutes, "POST /v1/nodes/{name}/clear", async (c, { body: { condition } }) => {
+  const name = c.req.param("name");
+  const node = await knownNode(c.env, name);
+  const refused = await node?.clear(condition, true);
+  if (!node || !refused) return refuse("not-found");
+  if (!refused.ok) return refuse("conflict", { detail: refused.error });
+  const record = { who: c.var.operator.who, what: "node.clear", target: name, detail: condition } as const;
+  if (!(await registry(c.env).noteAbout(record)).ok) return refuse("not-found");
+  const ordered = await node.clear(condition, false);
+  if (!ordered) return refuse("not-found");
+  return ordered.ok
+    ? c.json(ordered.value satisfies OrderedClearing, 202)
+    : refuse("conflict", { detail: ordered.error });
 });
 
 serve(nodeRoutes, "POST /v1/nodes/{name}/approve", async (c, { body }) => {

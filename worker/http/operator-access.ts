@@ -106,7 +106,9 @@ const noteRefused = (c: Context<App>, who: string) =>
 function forbidden({ role }: Operator, least: ReadingRole, path: string): string | null {
   if (role === "metrics") return path === "/metrics" ? null : "read /metrics, and nothing else";
   if (isAtLeast(role, least)) return null;
-  return role === "view" ? "look, and change nothing" : "look and ask questions, and change nothing";
+  return role === "view"
+    ? "look, and change nothing"
+    : "look, ask questions and end conditions of problem detectors, and change nothing else";
 }
 
 /**

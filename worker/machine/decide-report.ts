@@ -13,6 +13,7 @@ import type { Report } from "../../shared/protocol/report.ts";
 import type { MachineAnswer } from "./answers.ts";
 import { type Incumbent, waitsUntilMs } from "./known-facts.ts";
 import type { Freshness } from "./fresh-requests.ts";
+import type { MachineState } from "./machine-state.ts";
 
 /** What the decision depends on, in addition to the report. */
 export interface ReportSituation {
@@ -33,6 +34,30 @@ export interface ReportSituation {
   confirmationMs: number;
   nowMs: number;
   leaseMs: number;
+}
+
+interface Arrival extends Pick<ReportSituation, "isEnrolled" | "freshness" | "nowMs"> {
+  report: Report;
+  /** The network address that the report came from. */
+  address: string;
+}
+
+/** Returns what the decision about a report depends on. */
+export function situationOf(
+  { facts, senders }: Pick<MachineState, "facts" | "senders">,
+  { report, address, ...arrival }: Arrival,
+): ReportSituation {
+  const { factsDigest } = report;
+  return {
+    ...arrival,
+    senders: senders.seen,
+    sender: senders.senderOf(report, address),
+    areFactsKnown: facts.has(factsDigest),
+    areSendersFactsKnown: senders.knowsFacts(factsDigest),
+    incumbent: facts.incumbent,
+    confirmationMs: facts.confirmationMs(),
+    leaseMs: facts.leaseMs(),
+  };
 }
 
 /** A step that the node object can take with a report. `senders`: the senders after this report. */

@@ -9,6 +9,7 @@ import { VERSION } from "../../shared/version.ts";
 import type { TickOutcome } from "../tick/tick.ts";
 import { lastPhase, recordPhase } from "../tick/phase.ts";
 import { KEY_REVOKED, type MachineAnswer, UNAUTHENTICATED } from "./answers.ts";
+import { dueClearings } from "./clearing.ts";
 import { recordContact, recordOutage, recordReturn, recordSetupFailure, runningOf } from "./contact.ts";
 import type { ReportStep } from "./decide-report.ts";
 import { duplicateNotice } from "./duplicate-senders.ts";
@@ -117,7 +118,8 @@ export class ReportExecutor {
     const texts = [answered.message, known.boundsMessage(), vitalsCut];
     const messages = texts.filter((each) => each !== undefined);
     const message = messages.length > 0 && { message: messages.join("; ") };
-    return this.#reported({ ...answered, ...message, ...known.refusal(report.factsDigest) });
+    const refusal = known.refusal(report.factsDigest);
+    return this.#reported({ ...answered, ...message, ...refusal, ...dueClearings(this.#state) });
   }
 
   /** Answers an untrusted process without applying its report. Records the phase `cloned`, but not `two shims`. */
@@ -164,7 +166,7 @@ export class ReportExecutor {
     return this.#reported(outcome);
   }
 
-  #reported(outcome: TickOutcome & Pick<ReportAnswer, "factsRefused">): MachineAnswer {
+  #reported(outcome: TickOutcome & Pick<ReportAnswer, "factsRefused" | "clears">): MachineAnswer {
     const reportInMs = nextReportInMs(this.#state.facts.timing(), Math.random);
     const shim = this.#state.facts.current()?.versions?.shim ?? "";
     const version = isBehind(shim, VERSION) && { workerVersion: VERSION };

@@ -11,7 +11,6 @@ import { answerBodySchema } from "../../shared/protocol/asking.ts";
 import { mayBeAsked } from "../../shared/protocol/join-tokens.ts";
 import type { HistoryEntry, ListedSenders } from "../../shared/protocol/operator-answers.ts";
 import type { RuntimeNeed } from "../../shared/protocol/operator-api.ts";
-import type { Report } from "../../shared/protocol/report.ts";
 import type { TimelineAnswer } from "../../shared/protocol/timeline.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { after, currentMs } from "../clock.ts";
@@ -25,8 +24,9 @@ import { StoredObject } from "../storage/migrations.ts";
 import { registerAgain } from "../tick/registration.ts";
 import { type MachineAnswer, type Refusal, tooLate, UNAUTHENTICATED } from "./answers.ts";
 import { answerOf, type Asking } from "../asking.ts";
+import { orderClearing } from "./clearing.ts";
 import { hasReported, recordReturn } from "./contact.ts";
-import { decideReport, type ReportSituation } from "./decide-report.ts";
+import { decideReport, situationOf } from "./decide-report.ts";
 import { ReportExecutor } from "./execute-report.ts";
 import { type Freshness, FreshRequests } from "./fresh-requests.ts";
 import { HttpQuestions } from "./http-questions.ts";
@@ -215,7 +215,10 @@ export class NodeObject extends StoredObject {
     const freshness = isEnrolled ? this.#requests.use({ ...use, process }) : NOT_USED;
     // Learns the sender's IDs only from a fresh request: a replayed request does not show that the sender reports now.
     if (freshness.kind === "fresh") this.#state.senders.learnFrom(report);
-    const step = decideReport(report, this.#situation(report, address, freshness, isEnrolled));
+    const step = decideReport(
+      report,
+      situationOf(this.#state, { report, address, freshness, isEnrolled, nowMs: currentMs() }),
+    );
     if (freshness.kind === "fresh") keys.promote(by);
     const answer = this.#executor.execute(step, { report, facts, vitalsCut, origin, address });
     if ("remember" in freshness) freshness.remember(answer);
@@ -224,23 +227,6 @@ export class NodeObject extends StoredObject {
     } finally {
       this.#index.update();
     }
-  }
-
-  #situation(report: Report, address: string, freshness: Freshness, isEnrolled: boolean): ReportSituation {
-    const { facts, senders } = this.#state;
-    const { factsDigest } = report;
-    return {
-      isEnrolled,
-      freshness,
-      senders: senders.seen,
-      sender: senders.senderOf(report, address),
-      areFactsKnown: facts.has(factsDigest),
-      areSendersFactsKnown: senders.knowsFacts(factsDigest),
-      incumbent: facts.incumbent,
-      confirmationMs: facts.confirmationMs(),
-      nowMs: currentMs(),
-      leaseMs: facts.leaseMs(),
-    };
   }
 
   /** Pins the machine's next key, which takes over with its first report. Safe to repeat with the same next key. */
@@ -378,6 +364,13 @@ export class NodeObject extends StoredObject {
     const isDone = await orderMaintenance(this.#state, order, currentMs());
     this.#index.update();
     return isDone;
+  }
+
+  /** Ends a condition that a problem detector holds; with `isDry`, only checks that. As orderClearing. */
+  clear(condition: string, isDry: boolean): ReturnType<typeof orderClearing> {
+    const ordered = orderClearing(this.#state, condition, isDry);
+    this.#atOnce(!isDry && ordered?.ok === true);
+    return ordered;
   }
 
   /** Makes the next report register even a deleted Node; returns false if the machine has never registered. */

@@ -45,6 +45,7 @@ export type AuditRecord = LogRecord<
   | "node.remove"
   | "node.set"
   | "node.believe"
+  | "node.clear"
   | "index.repair"
   | "rollout.set"
   | "rollout.stop"

@@ -179,6 +179,8 @@ export interface NodeRecords {
   process: { startId: string; registrations?: TokenBucket; freshEvents?: TokenBucket };
   /** The maintenance that an operator has ordered; absent without one, and once the Node shows its end. */
   maintenance: Maintenance;
+  /** The conditions that operators end, with the marks of their problems; absent without an order. */
+  clearings: Readonly<Record<string, string>>;
   /** The conditions that were decided last, whether or not the apiserver has them. */
   decided: DecidedCondition[];
   /** The memory of the events' correlation, which counts and combines repeated events. */

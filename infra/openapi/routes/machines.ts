@@ -11,11 +11,13 @@ import {
 import { ANSWER_TYPE, type PartAnswer } from "../../../shared/protocol/asking.ts";
 import {
   historySchema,
+  orderedClearingSchema,
   pendingSchema,
   questionsSchema,
   sendersSchema,
   wholeNodeSchema,
 } from "../../../shared/protocol/operator-answers.ts";
+import { clearingSchema } from "../../../shared/protocol/problems.ts";
 import { timelineSchema } from "../../../shared/protocol/timeline.ts";
 import { ENTRIES, grouped, json, LINES, list, PAGES } from "../description.ts";
 import * as z from "zod/mini";
@@ -27,6 +29,7 @@ const reported: z.ZodMiniType<ReportAnswer> = z.object({
   ticket: z.string(),
   reportInMs: z.number(),
   factsRefused: z.exactOptional(z.object({ path: z.string(), message: z.string() })),
+  clears: z.exactOptional(z.array(clearingSchema)),
   socket: z.exactOptional(z.object({ path: z.string(), withinMs: z.number() })),
   questions: z.exactOptional(
     z.array(
@@ -117,6 +120,12 @@ export const MACHINES_DESCRIPTIONS = {
     "POST /v1/nodes/{name}/believe": {
       id: "believeMachine",
       what: "End the phase `cloned` or `two shims`, because only one machine uses the key again",
+    },
+    "POST /v1/nodes/{name}/clear": {
+      id: "clearCondition",
+      what: "End a condition that a problem detector of the machine holds, until the problem occurs again",
+      more: "The machine gets the order with the answer to its next report. A silent machine gets it once it reports again.",
+      answers: { 202: json("The order is stored.", { orderedClearingSchema }) },
     },
     "POST /v1/nodes/{name}/revoke": {
       id: "revokeMachine",

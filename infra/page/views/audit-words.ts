@@ -34,6 +34,7 @@ const WORDS: Readonly<Record<string, string>> = {
   "node.remove": "Node removed",
   "node.set": "Machine changed",
   "node.believe": "Machine trusted again",
+  "node.clear": "Condition ended",
   "index.repair": "Index repaired",
   "rollout.set": "Rollout set",
   "rollout.stop": "Rollout stopped",

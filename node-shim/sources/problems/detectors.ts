@@ -1,7 +1,7 @@
 // Runs the problem monitors of --problem-detectors, and reports each as a drop-in with conditions. A monitor that cannot
 // read its log, or whose file has a fault, is a drop-in that fails.
 import { randomBytes } from "node:crypto";
-import type { Problems } from "../../../shared/protocol/problems.ts";
+import type { Clearing, Problems } from "../../../shared/protocol/problems.ts";
 import { trustedText } from "../../base/ownership.ts";
 import type { Warn } from "../../base/reading.ts";
 import type { Remembered } from "../drop-ins/drop-ins.ts";
@@ -25,7 +25,10 @@ export interface ProblemDetectors {
   start: (changed: () => void) => void;
   /** Returns each monitor's result, by the path of its file. */
   dropIns: () => ReadonlyMap<string, Remembered>;
-  events: () => Problems | undefined;
+  /** Returns the events, and the conditions that an operator can end. */
+  facts: () => Problems;
+  /** Ends conditions for an operator. Returns their types, without those that another problem has set since. */
+  clear: (orders: readonly Clearing[]) => string[];
   close: () => void;
 }
 
@@ -38,6 +41,7 @@ export function problemDetectors(options: DetectorOptions): ProblemDetectors {
   const events = new ProblemEvents(randomBytes(12).toString("base64url"), nowMs);
   const monitors = new Map(paths.map((path) => [path, monitorOf(path, options, events)]));
   let isStarted = false;
+  let noticed = () => {};
   let stored = 0;
 
   function keep(): void {
@@ -51,20 +55,28 @@ export function problemDetectors(options: DetectorOptions): ProblemDetectors {
       if (isStarted) return;
       isStarted = true;
       for (const [path, each] of store?.read() ?? []) monitors.get(path)?.restore(each);
-      const noticed = () => {
+      noticed = () => {
         keep();
         changed();
       };
-      for (const monitor of monitors.values()) void monitor.run(stopping.signal, noticed);
+      for (const monitor of monitors.values()) void monitor.run(stopping.signal, () => noticed());
     },
     dropIns: () => new Map([...monitors].map(([path, { result }]) => [path, result()])),
-    events() {
+    facts() {
       events.settle();
-      return events.facts();
+      return { ...events.facts(), held: Object.fromEntries([...monitors.values()].flatMap(marksOf)) };
+    },
+    clear(orders) {
+      const cleared = orders.filter((order) => [...monitors.values()].some((each) => each.clear(order)));
+      if (cleared.length > 0) noticed();
+      return cleared.map(({ condition }) => condition);
     },
     close: () => stopping.abort(),
   };
 }
+
+const marksOf = (monitor: Monitor) =>
+  Object.entries(monitor.stored().conditions).map(([type, { mark }]) => [type, mark]);
 
 function monitorOf(path: string, options: DetectorOptions, events: ProblemEvents): Monitor {
   const text = trustedText(path, MOST_BYTES);

@@ -77,6 +77,7 @@ export function logMonitor(config: LogMonitorConfig, options: MonitorOptions): M
       // A clock that was ahead has been set back since.
       throughMs = storedMs = Math.min(stored.throughMs, wallMs());
     },
+    clear: (order) => conditions.clear(order),
   };
 }
 

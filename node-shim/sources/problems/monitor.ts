@@ -1,4 +1,5 @@
 // Describes what a monitor of problems gets, and what it offers.
+import type { Clearing } from "../../../shared/protocol/problems.ts";
 import type { Remembered } from "../drop-ins/drop-ins.ts";
 import type { RunForCode } from "../../base/child.ts";
 import type { SourceOptions } from "./log-source.ts";
@@ -16,8 +17,8 @@ export interface MonitorOptions extends Pick<SourceOptions, "wallMs" | "uptimeMs
   /** Waits, or until the signal is aborted. */
   pause: (ms: number, signal: AbortSignal) => Promise<void>;
   runForCode: RunForCode;
-  /** Records an event of the monitor. */
-  record: (event: NewEvent) => void;
+  /** Records an event of the monitor. Returns a name of the event. */
+  record: (event: NewEvent) => string;
   /** Logs a fault of the monitor. */
   warn: (message: string) => void;
 }
@@ -28,6 +29,8 @@ export interface Monitor {
   result: () => Remembered;
   stored: () => StoredMonitor;
   restore: (stored: StoredMonitor) => void;
+  /** Ends a condition for an operator. Returns false if the monitor does not hold this problem. */
+  clear: (order: Clearing) => boolean;
 }
 
 /** Returns the monitor of a file that has a fault. */
@@ -37,5 +40,6 @@ export function failedMonitor(error: string, nowMs: () => number): Monitor {
     result: () => ({ readMs: nowMs(), error }),
     stored: () => ({ conditions: {}, throughMs: 0 }),
     restore: () => undefined,
+    clear: () => false,
   };
 }

@@ -43,6 +43,7 @@ export function pluginMonitor(config: PluginMonitorConfig, options: MonitorOptio
     }),
     stored: () => ({ conditions: conditions.stored(), throughMs: 0 }),
     restore: (stored) => conditions.restore(stored.conditions),
+    clear: (order) => conditions.clear(order),
   };
 
   function take({ condition, reason }: PluginRule, ended: Awaited<ReturnType<RunForCode>>): void {

@@ -1,9 +1,9 @@
-// Holds the conditions and events of the problem monitors. A condition lasts until its monitor ends it, the end of its
-// `for`, or the next boot. Repeated events are counted, so that a flood of one line is one event.
+// Holds the conditions and events of the problem monitors. A condition lasts until its monitor or an operator ends it, the
+// end of its `for`, or the next boot. Repeated events are counted, so that a flood of one line is one event.
 import type { DropIn } from "../../../shared/protocol/drop-ins.ts";
 import { PROBLEM_LIMITS, DROP_IN_LIMITS } from "../../../shared/protocol/limits.ts";
 import { printable } from "../../../shared/protocol/printable.ts";
-import type { ProblemEvent, Problems } from "../../../shared/protocol/problems.ts";
+import type { Clearing, ProblemEvent, Problems } from "../../../shared/protocol/problems.ts";
 import type { ConditionConfig } from "./config.ts";
 
 export type ReportedCondition = DropIn["conditions"][number];
@@ -41,14 +41,13 @@ export class ProblemEvents {
 
   /**
    * Records an event, or counts it if an event of the same kind was recorded shortly before. A change of a condition is
-   * always an event of its own, because the machine then reports at once.
+   * always an event of its own, because the machine then reports at once. Returns a name of the last event.
    */
-  record(monitor: string, event: NewEvent): void {
+  record(monitor: string, event: NewEvent): string {
     const nowMs = this.#nowMs();
     this.settle();
     if (event.condition !== undefined) {
-      this.#add(event);
-      return;
+      return this.#add(event);
     }
     const kind = JSON.stringify([monitor, event.reason]);
     const flood = this.#floods.get(kind);
@@ -60,11 +59,11 @@ export class ProblemEvents {
         count: 0,
         message: "",
       });
-      this.#add(event);
-      return;
+      return this.#add(event);
     }
     flood.count++;
     flood.message = event.message;
+    return this.#name();
   }
 
   /** Ends the windows that are over, each with one event for all that it has counted. */
@@ -83,9 +82,14 @@ export class ProblemEvents {
     }
   }
 
-  #add(event: NewEvent): void {
+  #add(event: NewEvent): string {
     const message = cut(event.message, PROBLEM_LIMITS.messageLength);
     this.#events = [...this.#events, { ...event, n: ++this.#last, message }].slice(-PROBLEM_LIMITS.events);
+    return this.#name();
+  }
+
+  #name(): string {
+    return `${this.#start}.${this.#last}`;
   }
 
   /** Returns the number of the last event. */
@@ -93,9 +97,9 @@ export class ProblemEvents {
     return this.#last;
   }
 
-  /** Returns the events for the facts; undefined before the first one. */
-  facts(): Problems | undefined {
-    return this.#last === 0 ? undefined : { start: this.#start, events: this.#events };
+  /** Returns the events for the facts. */
+  facts(): Omit<Problems, "held"> {
+    return { start: this.#start, events: this.#events };
   }
 }
 
@@ -104,29 +108,34 @@ interface Present {
   reported: ReportedCondition;
   /** The monotonic time of the last match. */
   seenMs: number;
+  /** The name of the event of the last change, by which an operator ends this problem and no later one. */
+  mark: string;
 }
 
 /** The conditions of a monitor that are not healthy, as they are stored: by type. */
 export type StoredConditions = Record<
   string,
-  Pick<ReportedCondition, "status" | "reason" | "message"> & { agedMs: number }
+  Pick<ReportedCondition, "status" | "reason" | "message"> & { agedMs: number; mark: string }
 >;
 
 /** Holds the conditions of one monitor. */
 export class ProblemConditions {
   readonly #nowMs: () => number;
-  readonly #record: (event: NewEvent) => void;
+  readonly #record: (event: NewEvent) => string;
   readonly #all: Map<string, Present>;
 
   constructor(
     configs: readonly ConditionConfig[],
     nowMs: () => number, // monotonic
-    record: (event: NewEvent) => void, // typically records in ProblemEvents
+    record: (event: NewEvent) => string, // typically records in ProblemEvents
   ) {
     this.#nowMs = nowMs;
     this.#record = record;
     this.#all = new Map(
-      configs.map((config) => [config.healthy.type, { config, reported: config.healthy, seenMs: 0 }]),
+      configs.map((config) => [
+        config.healthy.type,
+        { config, reported: config.healthy, seenMs: 0, mark: "" },
+      ]),
     );
   }
 
@@ -158,24 +167,38 @@ export class ProblemConditions {
     return true;
   }
 
+  /** Ends a condition for an operator. Returns false if the monitor does not hold the problem with this mark. */
+  clear({ condition, mark }: Clearing): boolean {
+    const present = this.#all.get(condition);
+    if (present === undefined || present.reported.status === "False" || present.mark !== mark) return false;
+    this.#change(present, present.config.healthy, ", ended by an operator");
+    return true;
+  }
+
   /** Ends the conditions whose `for` is over. */
   expire(): void {
     for (const [type, { config, seenMs }] of this.#all)
       if (config.forMs !== null && this.#nowMs() - seenMs >= config.forMs) this.end(type);
   }
 
-  #change(present: Present, reported: ReportedCondition): void {
+  #change(present: Present, reported: ReportedCondition, why = ""): void {
     present.reported = reported;
     const { type: condition, status, reason, message } = reported;
     // The words are upstream's GenerateConditionChangeEvent.
-    const text = `Node condition ${condition} is now: ${status}, reason: ${reason}, message: ${JSON.stringify(message)}`;
-    this.#record({ type: status === "True" ? "Warning" : "Normal", reason, message: text, condition });
+    const text = `Node condition ${condition} is now: ${status}, reason: ${reason}, message: ${JSON.stringify(message)}${why}`;
+    present.mark = this.#record({
+      type: status === "True" ? "Warning" : "Normal",
+      reason,
+      message: text,
+      condition,
+    });
   }
 
   list(): ReportedCondition[] {
     return Array.from(this.#all.values(), ({ reported }) => reported);
   }
 
+  /** Returns the conditions that are not False, as they are stored. */
   stored(): StoredConditions {
     const nowMs = this.#nowMs();
     const bad = [...this.#all].filter(([, { reported }]) => reported.status !== "False");
@@ -186,17 +209,19 @@ export class ProblemConditions {
           {
             reported: { status, reason, message },
             seenMs,
+            mark,
           },
-        ]) => [type, { status, reason, message, agedMs: nowMs - seenMs }],
+        ]) => [type, { status, reason, message, agedMs: nowMs - seenMs, mark }],
       ),
     );
   }
 
   /** Restores stored conditions. They are no event: the Node has them already. */
   restore(stored: StoredConditions): void {
-    for (const [type, { agedMs, ...condition }] of Object.entries(stored)) {
+    for (const [type, { agedMs, mark, ...condition }] of Object.entries(stored)) {
       const present = this.#all.get(type);
       if (present === undefined) continue;
+      present.mark = mark;
       present.reported = { ...present.reported, ...condition };
       present.seenMs = this.#nowMs() - agedMs;
     }

@@ -20,6 +20,8 @@ const storedSchema = z.object({
           reason: z.string(),
           message: z.string(),
           agedMs: z.number(),
+          // Earlier shims stored none.
+          mark: z._default(z.string(), ""),
         }),
       ),
     }),

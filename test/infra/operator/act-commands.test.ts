@@ -68,6 +68,33 @@ describe("one machine", () => {
     expect(asked()).toEqual([{ method, path, body: null }]);
   });
 
+  test.each<[silentSince: string | null, says: string]>([
+    [null, "edge-7: KernelDeadlock ends with its next report\n"],
+    [
+      "2026-01-01T11:00:00Z",
+      "edge-7, silent since 2026-01-01T11:00:00Z: KernelDeadlock ends with its next report\n",
+    ],
+  ])("clear, of a machine that is silent since %s → %s", async (silentSince, says) => {
+    answer = () => ({ status: 202, body: { silentSince } });
+    expect(await run(["node", "clear", "edge-7", "KernelDeadlock"])).toEqual({
+      code: 0,
+      stdout: says,
+      stderr: "",
+    });
+    expect(asked()).toEqual([
+      { method: "POST", path: "/v1/nodes/edge-7/clear", body: { condition: "KernelDeadlock" } },
+    ]);
+  });
+
+  test("clear, of a condition that the machine does not hold → the reason, and exit code 1", async () => {
+    const detail = "No problem detector of the machine holds X.";
+    answer = () => ({ status: 409, body: { reason: "conflict", title: "This cannot be done", detail } });
+    expect(await run(["node", "clear", "edge-7", "X"])).toMatchObject({
+      code: 1,
+      stderr: `rollcall: This cannot be done. ${detail}\n`,
+    });
+  });
+
   test.each<[situation: string, played: Played, code: number, requests: number]>([
     ["a person says yes", { types: "y" }, 0, 1],
     ["a person says nothing", { types: "" }, 1, 0],

@@ -75,7 +75,7 @@ async function byShim(paths: readonly string[]): Promise<Reported> {
   });
   const events = new Map<number, string>();
   detectors.start(() => {
-    for (const { n, type, reason, message } of detectors.events()?.events ?? [])
+    for (const { n, type, reason, message } of detectors.facts().events)
       events.set(n, `${type} ${reason}: ${message}`);
   });
   await pause(READ_MS);

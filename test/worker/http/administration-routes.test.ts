@@ -52,7 +52,12 @@ const TOKEN = { names: "by-an-operator", uses: 1, expiresInSeconds: 60 };
 describe("an operator with a name", () => {
   it.each([
     ["view", 200, 403, "look, and change nothing"],
-    ["operator", 200, 403, "look and ask questions, and change nothing"],
+    [
+      "operator",
+      200,
+      403,
+      "look, ask questions and end conditions of problem detectors, and change nothing else",
+    ],
     ["admin", 200, 201, null],
     ["metrics", 403, 403, "read /metrics, and nothing else"],
   ])("of the role %s → GET %i, POST %i", async (role, get, post, mayNot) => {

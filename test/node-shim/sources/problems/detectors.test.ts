@@ -94,7 +94,9 @@ function started(
       ),
     fault: () => detectors.dropIns().get(monitor)?.error,
     readMs: () => detectors.dropIns().get(monitor)?.readMs,
-    events: () => (detectors.events()?.events ?? []).map(({ reason, message }) => `${reason}: ${message}`),
+    events: () => detectors.facts().events.map(({ reason, message }) => `${reason}: ${message}`),
+    held: () => detectors.facts().held ?? {},
+    clear: detectors.clear,
     warnings,
   };
 }
@@ -141,6 +143,27 @@ describe("a monitor", () => {
     await after.turn();
     expect(after.conditions()).toEqual(before.conditions());
     expect(after.events()).toEqual([]);
+  });
+
+  it("ended by an operator → False, also after a restart, until the pattern comes again", async () => {
+    let kept: Parameters<ProblemStore["write"]>[0] = {};
+    const store: ProblemStore = {
+      read: () => new Map(Object.entries(kept)),
+      write: (monitors) => (kept = monitors),
+    };
+    const before = started(undefined, store);
+    before.write("EXT4-fs (sda1): Remounting filesystem read-only");
+    await before.turn();
+    const mark = before.held()["ReadonlyFilesystem"] ?? "none";
+    expect(before.clear([{ condition: "ReadonlyFilesystem", mark: "another" }])).toEqual([]);
+    expect(before.clear([{ condition: "ReadonlyFilesystem", mark }])).toEqual(["ReadonlyFilesystem"]);
+    close();
+    const after = started(undefined, store);
+    await after.turn();
+    expect([before.conditions(), after.conditions(), after.held()]).toEqual([[FINE], [FINE], {}]);
+    writeFileSync(log, "2026-01-02T12:00:01Z host kernel: Remounting filesystem read-only\n");
+    await after.turn();
+    expect(Object.keys(after.held())).toEqual(["ReadonlyFilesystem"]);
   });
 
   it("a line of the future, then a restart → the lines after it count", async () => {

@@ -57,7 +57,7 @@ function monitorOf({ rules = [permanent()], pluginConfig = {}, run }: Given = {}
         calls.push(options);
         return Promise.resolve(answers.shift()!);
       }),
-    record: ({ type, reason, message }) => events.push(`${type} ${reason}: ${message}`),
+    record: ({ type, reason, message }) => String(events.push(`${type} ${reason}: ${message}`)),
     warn: () => undefined,
   });
   let stopping = new AbortController();

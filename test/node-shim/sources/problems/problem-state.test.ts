@@ -23,7 +23,7 @@ function conditionsFor(duration?: string) {
   const conditions = new ProblemConditions(
     parsed.value.conditions,
     () => clock.nowMs,
-    ({ type, reason, message }) => events.push(`${type} ${reason}: ${message}`),
+    ({ type, reason, message }) => `mark-${events.push(`${type} ${reason}: ${message}`)}`,
   );
   const shown = () =>
     conditions.list().map(({ status, reason, message }) => `${status} ${reason}: ${message}`);
@@ -55,6 +55,28 @@ describe("a condition", () => {
     expect(shown()).toEqual(["False KernelHasNoDeadlock: fine"]);
     expect(events.at(-1)).toContain("Normal KernelHasNoDeadlock");
     expect(conditions.end("Unknown")).toBe(false);
+  });
+
+  it.each([
+    ["the problem", "mark-1", true],
+    ["an earlier problem", "mark-0", false],
+  ])("ended by an operator who means %s → %s: %s", (_, mark, isEnded) => {
+    const { conditions, events, shown } = conditionsFor();
+    const order = { condition: "KernelDeadlock", mark };
+    expect(conditions.clear({ ...order, mark: "" })).toBe(false);
+    conditions.set("KernelDeadlock", "True", "DockerHung", "task docker:1");
+    expect(conditions.clear(order)).toBe(isEnded);
+    expect(shown()).toEqual([isEnded ? "False KernelHasNoDeadlock: fine" : "True DockerHung: task docker:1"]);
+    expect(events.filter((text) => text.endsWith(", ended by an operator"))).toHaveLength(Number(isEnded));
+    expect(conditions.clear(order)).toBe(false);
+  });
+
+  it("stored and restored → an operator can end it", () => {
+    const { conditions } = conditionsFor();
+    conditions.set("KernelDeadlock", "True", "DockerHung", "task docker:1");
+    const later = conditionsFor();
+    later.conditions.restore(conditions.stored());
+    expect(later.conditions.clear({ condition: "KernelDeadlock", mark: "mark-1" })).toBe(true);
   });
 
   it.each([
@@ -91,11 +113,9 @@ describe("events", () => {
     const events = new ProblemEvents("start", () => clock.nowMs);
     const record = (reason: string, message = reason) =>
       events.record("/etc/kernel.json", { type: "Warning", reason, message });
-    const messages = () => (events.facts()?.events ?? []).map(({ n, message }) => `${n} ${message}`);
+    const messages = () => events.facts().events.map(({ n, message }) => `${n} ${message}`);
     return { clock, events, record, messages };
   };
-
-  it("none → none in the facts", () => expect(recorded().events.facts()).toBeUndefined());
 
   it("a flood of one kind → one event at once, then one with the count, ever more rarely", () => {
     const { clock, events, record, messages } = recorded();
@@ -133,7 +153,7 @@ describe("events", () => {
     const { record, events } = recorded();
     for (let n = 0; n <= PROBLEM_LIMITS.events; n++)
       record(`Reason${n}`, "x".repeat(PROBLEM_LIMITS.messageLength + 1));
-    const all = events.facts()?.events ?? [];
+    const all = events.facts().events;
     expect(all.map(({ n }) => n)).toEqual(
       Array.from({ length: PROBLEM_LIMITS.events }, (__, index) => index + 2),
     );

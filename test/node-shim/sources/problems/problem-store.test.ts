@@ -9,7 +9,13 @@ let temporary: { path: string; remove: () => void };
 beforeEach(() => (temporary = temporaryFolder()));
 afterEach(() => temporary.remove());
 
-const CONDITION = { status: "True", reason: "DockerHung", message: "docker:7", agedMs: 1000 } as const;
+const CONDITION = {
+  status: "True",
+  reason: "DockerHung",
+  message: "docker:7",
+  agedMs: 1000,
+  mark: "a.1",
+} as const;
 const MONITORS = { "/etc/npd/kernel.json": { throughMs: 5, conditions: { KernelDeadlock: CONDITION } } };
 
 function storeOf(bootID: string, wallMs: number, path = temporary.path) {

@@ -1,0 +1,54 @@
+// Stores operators' orders to end conditions that a problem detector of the machine holds. The answers to the machine's
+// reports have the orders, until the machine's facts no longer have the problem.
+import { TAKEN_CONDITIONS } from "../../shared/protocol/drop-ins.ts";
+import type { ReportAnswer } from "../../shared/protocol/answers.ts";
+import type { OrderedClearing } from "../../shared/protocol/operator-answers.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
+import type { MachineState } from "./machine-state.ts";
+
+type Stored = Pick<MachineState, "records">;
+
+/**
+ * Stores an order to end the condition; with `isDry`, only checks it. Fails with the reason why no operator can end the
+ * condition. Returns null if no machine is enrolled.
+ */
+export function orderClearing(
+  { records }: Stored,
+  condition: string,
+  isDry: boolean,
+): Result<OrderedClearing> | null {
+  if (!records.get("enrolment") || records.get("isLeaving")) return null;
+  const held = heldIn({ records });
+  const mark = held && Object.hasOwn(held, condition) ? held[condition] : undefined;
+  if (mark === undefined) return failure(unheldText({ records }, condition));
+  if (!isDry) records.put("clearings", { ...records.get("clearings"), [condition]: mark });
+  const silentSinceMs = records.get("silentSinceMs") ?? null;
+  return success({ silentSince: silentSinceMs === null ? null : new Date(silentSinceMs).toISOString() });
+}
+
+/**
+ * Returns the orders for the answer to a report, whose facts are stored. Removes an order whose problem has ended, or has
+ * been followed by another one. An order stays while facts without problems arrive, because a large report may lack them.
+ */
+export function dueClearings({ records }: Stored): Pick<ReportAnswer, "clears"> {
+  const ordered = records.get("clearings");
+  const held = heldIn({ records });
+  if (!ordered || !held) return {};
+  const due = Object.entries(ordered).filter(([condition, mark]) => held[condition] === mark);
+  if (due.length === 0) records.remove("clearings");
+  else records.put("clearings", Object.fromEntries(due));
+  return due.length === 0 ? {} : { clears: due.map(([condition, mark]) => ({ condition, mark })) };
+}
+
+const heldIn = ({ records }: Stored) => records.get("facts")?.facts.problems?.held;
+
+function unheldText({ records }: Stored, type: string): string {
+  const facts = records.get("facts")?.facts;
+  if (TAKEN_CONDITIONS.includes(type)) return `${type} follows from what the machine reports.`;
+  const known = facts?.dropIns?.conditions.find((each) => each.type === type);
+  if (known?.status === "False") return `${type} is False: there is nothing to end.`;
+  if (known && heldIn({ records })) return `${type} is a drop-in's: the drop-in has to end it.`;
+  if (known)
+    return `${type} is a drop-in's, or a problem detector's of a shim that is too old to end it for an operator.`;
+  return `No problem detector of the machine holds ${type}.`;
+}
