@@ -1,5 +1,5 @@
-// Tests `rollcall diagnose` over the Worker of `npm start`, with the shim's package on two Debians under systemd: it names
-// the cause of each fault that is made on one of them, and none on the other.
+// Tests over the Worker of `npm start`, with the shim's package on two Debians under systemd: `rollcall diagnose` names the
+// cause of each fault that is made on one of them, and none on the other. `rollcall logs -f` follows a log until it is left.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { ask as askWorker } from "../../infra/operator/client.ts";
 import { runCommandLine } from "../../infra/operator/program.ts";
 import { DEB } from "../process/infra/deb/build-packages.ts";
 import { bootDebian, type DebianMachine, installDeb, needingDebian, packagesIn } from "./debian-machine.ts";
-import { eventually, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
+import { eventually, outputOf, ROOT, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
 import { workerAt, type WorkerAccess } from "./own-worker.ts";
 import { thisRun } from "./run-record.ts";
 
@@ -200,6 +200,8 @@ async function serve(folder: string): Promise<ChildProcess> {
 
 /** Milliseconds within which an operator has the cause: 5 s where cores are free, and twice that on a busy computer. */
 const WITHIN_MS = 10_000;
+/** Milliseconds within which an operator has a new line, also on a busy computer. */
+const LINE_WITHIN_MS = 2000;
 const NAMES = ["edge-a", "edge-b"] as const;
 
 describe.skipIf(isSkipped)(title, () => {
@@ -295,6 +297,71 @@ describe.skipIf(isSkipped)(title, () => {
       expect(elsewhere).not.toMatch(cause);
     },
   );
+
+  describe("rollcall logs -f", () => {
+    const [name] = NAMES;
+    beforeAll(async () => {
+      const { run } = machines[0]!;
+      // The machine's journald has started without the device of the kernel's log.
+      run("mknod -m 600 /dev/kmsg c 1 11 && systemctl restart systemd-journald");
+      run("mkfifo /run/chat && systemd-run --unit=chat --quiet sh -c 'exec cat <> /run/chat'");
+      run("sed -i s/=safe/=safe,logs/ /etc/rollcall/node-shim.env && systemctl restart rollcall-node-shim");
+      await eventually(async () => (await worker.rollcall(["ask", name])).stdout.includes("follow "));
+    });
+
+    /** Follows a log in a process of its own. Rejects if the process ends before it has printed a line of the log. */
+    async function follow(secret: string, log: readonly string[], file: string) {
+      const env = { PATH: process.env["PATH"], ROLLCALL_URL: worker.url, ROLLCALL_SECRET: secret };
+      const args = ["infra/operator/main.ts", "logs", name, ...log, "--follow"];
+      const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
+      const ended = new Promise<number | null>((done) => child.once("close", done));
+      const { printed, output } = outputOf([child.stdout, child.stderr], ended);
+      let written = 0;
+      /** Writes a line to the log. Resolves with the milliseconds until the command has printed it. */
+      const line = async () => {
+        const text = `line ${++written} for ${child.pid}`;
+        machines[0]!.run(`echo '${text}' > ${file}`);
+        const beganMs = performance.now();
+        await printed(new RegExp(`: ${text}$`, "m"));
+        return performance.now() - beganMs;
+      };
+      await line();
+      return { child, ended, output, line };
+    }
+    const isFollowed = () => machines[0]!.sh("pgrep -f '[j]ournalctl .*--follow'").code === 0;
+
+    test.each([
+      { log: "a unit's log", args: ["-u", "chat"], file: "/run/chat" },
+      { log: "the kernel's log", args: ["-k"], file: "/dev/kmsg" },
+    ])(
+      "$log → its lines as they come; Ctrl+C, a revoked operator → no more on the machine",
+      async ({ log, args, file }) => {
+        const operator = `follower${args[0]}`;
+        const { stdout } = await worker.rollcall(["operators", "add", operator, "--role", "operator"]);
+        // The Worker takes ten questions a minute to one machine.
+        const begun = () => eventually(() => follow(stdout.trim(), args, file));
+
+        async function endsBy(way: string, end: () => unknown): Promise<void> {
+          const beganMs = performance.now();
+          await end();
+          await eventually(async () => !isFollowed());
+          const endedMs = performance.now() - beganMs;
+          thisRun().log(`${log}, ${way}`, `ended after ${Math.round(endedMs)} ms`);
+          expect(endedMs).toBeLessThan(WITHIN_MS);
+        }
+
+        const first = await begun();
+        for (let lines = 0; lines < 5; lines++) expect(await first.line()).toBeLessThan(LINE_WITHIN_MS);
+        expect(isFollowed()).toBe(true);
+        await endsBy("Ctrl+C", () => first.child.kill("SIGINT"));
+        const second = await begun();
+        expect(isFollowed()).toBe(true);
+        await endsBy("a revoked operator", () => worker.rollcall(["operators", "revoke", operator]));
+        expect(await second.ended).toBe(1);
+        expect(second.output()).toContain("the operator may not ask any more");
+      },
+    );
+  });
 
   test("after all of that → both machines are Ready on their sockets", async () => {
     for (const name of NAMES) {
