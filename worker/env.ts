@@ -21,6 +21,7 @@ export interface Environment
       | "FAIL_STRANDED_PODS"
       | "FAILURES"
       | "FEATURES"
+      | "NODE_FEATURE_NAMESPACE"
       | "GATEWAY_SIZE"
       | "MACHINE_METRICS"
       | "MACHINE_REQUESTS"
@@ -44,8 +45,10 @@ export interface Environment
   DOCS_URL?: string;
   /** Whether the Worker fails pods that are bound to Nodes without pods: `on` or `off`, by default `off`. */
   FAIL_STRANDED_PODS?: string;
-  /** Whether machines' features become labels of their Nodes: one of FEATURES, by default `off`. */
+  /** What machines' features become: labels of their Nodes, NodeFeature objects, or by default (`off`) nothing. */
   FEATURES?: string;
+  /** The namespace of NodeFeature objects. */
+  NODE_FEATURE_NAMESPACE?: string;
   /** The number of machines whose sockets one gateway holds. 0: no machine has a socket. Absent or empty: 500. */
   GATEWAY_SIZE?: number | string;
   /** Whether GET /metrics has lines for each machine: one of MACHINE_METRICS, by default `on`. */
@@ -118,6 +121,15 @@ export function nodeMarks(env: Pick<Environment, MarkVariable>): NodeMarks {
 /** Returns true if machines' features become labels of their Nodes. Throws if the variable is invalid. */
 export function hasFeatureLabels({ FEATURES }: Pick<Environment, "FEATURES">): boolean {
   return checkedText("FEATURES", FEATURES) === "labels";
+}
+
+/** Returns the namespace of machines' NodeFeature objects; null if there are no such objects. Throws if invalid. */
+export function nodeFeatureNamespace(
+  env: Pick<Environment, "FEATURES" | "NODE_FEATURE_NAMESPACE">,
+): string | null {
+  if (checkedText("FEATURES", env.FEATURES) !== "NodeFeature") return null;
+  const namespace = checkedText("NODE_FEATURE_NAMESPACE", env.NODE_FEATURE_NAMESPACE);
+  return namespace || DEFAULTS.NODE_FEATURE_NAMESPACE;
 }
 
 /** Returns how many apiserver requests one machine may cause at once, and in a minute. Throws if invalid. */

@@ -21,6 +21,10 @@ export const LOG_LINES = {
     "the Node was deleted, or has another owner",
     "check the meaning of PHASE in [the phases](rollcall.md#states-phases-conditions)",
   ],
+  "NodeFeature not written": [
+    "the apiserver did not accept the features of a machine; the Worker retries after a minute, and later half-hourly",
+    "install node-feature-discovery, apply `infra/rbac/node-features.yaml`, or set `FEATURES` to another value",
+  ],
   "status not written": [
     "the apiserver refused the Node's status or did not answer; the Worker retries with the next report",
     "if the line repeats, run `rollcall status`",

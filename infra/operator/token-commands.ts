@@ -107,7 +107,7 @@ function nodeOptions(command: Command): Command {
     )
     .option(
       "--may-feature <name>",
-      "a feature's label that a machine may have: pci-10de.present, cpu-* or *; repeatable",
+      "a feature's label that a machine may have: pci-10de.present, cpu-* or *; for nfd-master also a feature: pci.device; repeatable",
       collect,
     )
     .option(

@@ -25,6 +25,7 @@ export const DEFAULTS = {
   NODE_HINTS: "count",
   NODE_UNSCHEDULABLE: "off",
   FEATURES: "off",
+  NODE_FEATURE_NAMESPACE: "node-feature-discovery",
   REGISTER_AGAIN: "when-silent",
   MARK_SILENT_NODES: "on",
   NODE_WATCH: "on",

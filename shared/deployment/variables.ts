@@ -34,8 +34,11 @@ const NODE_TOPOLOGY_LABELS = ["move", "keep"];
 /** The values of NODE_HINTS. With `pass-over`, bystanders have the role that the topology hints of Services ignore. */
 const NODE_HINTS = ["count", "pass-over"];
 
-/** The values of FEATURES. With `labels`, Nodes get the labels of their machines' features. */
-const FEATURES = ["off", "labels"];
+/**
+ * The values of FEATURES. With `labels`, Nodes get the labels of their machines' features; with `NodeFeature`, nfd-master
+ * labels them by NodeFeature objects.
+ */
+const FEATURES = ["off", "labels", "NodeFeature"];
 
 /** The check of each variable. Lists of settings show the variables in this order. */
 export const VARIABLES = {
@@ -45,6 +48,7 @@ export const VARIABLES = {
   NODE_HINTS: oneOf(NODE_HINTS),
   NODE_UNSCHEDULABLE: oneOf(SWITCH),
   FEATURES: oneOf(FEATURES),
+  NODE_FEATURE_NAMESPACE: checkNamespace,
   ORIGINS: checkOrigins,
   KUBE_URL: checkKubeUrl,
   MIN_REPORT_INTERVAL_SECONDS: (text) => checkNumber("MIN_REPORT_INTERVAL_SECONDS", text),
@@ -107,6 +111,14 @@ function checkDeployment(deployment: string): DeploymentFault | null {
   return stopping(
     `it is ${JSON.stringify(deployment)}, which is no name of a ServiceAccount: no account could write the Nodes`,
     'set it to the name of the Worker\'s ServiceAccount: "rollcall"',
+  );
+}
+
+function checkNamespace(namespace: string): DeploymentFault | null {
+  if (namespace === "" || /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(namespace)) return null;
+  return stopping(
+    `it is ${JSON.stringify(namespace)}, which is no name of a namespace`,
+    'set it to a namespace: "node-feature-discovery"',
   );
 }
 

@@ -74,7 +74,7 @@ export function mayReport({ mayCondition }: Pick<Grant, "mayCondition">, type: s
 }
 
 /** Returns true if a pattern matches the key, type or ID, or no patterns are given. A pattern may end with `*`. */
-function isAllowed(patterns: readonly string[] | undefined, key: string): boolean {
+export function isAllowed(patterns: readonly string[] | undefined, key: string): boolean {
   if (patterns === undefined) return true;
   return patterns.some((pattern) =>
     pattern.endsWith("*") ? key.startsWith(pattern.slice(0, -1)) : key === pattern,

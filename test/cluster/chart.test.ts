@@ -35,7 +35,7 @@ describe.skipIf(assets === "" || noHelm !== "")(`the chart on a real apiserver${
   });
 
   it("with all values → the server accepts each object", async () => {
-    const flags = "--set 'strandedPods=true,deployments={rollcall,east}'";
+    const flags = "--set 'strandedPods=true,nodeFeatures=true,deployments={rollcall,east}'";
     const { stdout: input } = await runCommands(
       `helm template rollcall infra/chart --kube-version 1.30.0 ${flags}`,
       reader(),

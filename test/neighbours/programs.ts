@@ -9,9 +9,12 @@ import { fileURLToPath } from "node:url";
 
 const FOLDER = fileURLToPath(new URL("programs", import.meta.url));
 
+const NFD = "sigs.k8s.io/node-feature-discovery";
+const NPD = "k8s.io/node-problem-detector";
+
 /**
  * For each program its Go package, and the module that determines its version. The program's folder has go.mod and
- * go.sum.
+ * go.sum; the third entry is the folder of a program that shares it with others.
  */
 const PROGRAMS = {
   descheduler: ["sigs.k8s.io/descheduler/cmd/descheduler", "sigs.k8s.io/descheduler"],
@@ -19,19 +22,28 @@ const PROGRAMS = {
   "kube-state-metrics": ["k8s.io/kube-state-metrics/v2", "k8s.io/kube-state-metrics/v2"],
   kwok: ["sigs.k8s.io/kwok/cmd/kwok", "sigs.k8s.io/kwok"],
   prometheus: ["github.com/prometheus/prometheus/cmd/prometheus", "github.com/prometheus/prometheus"],
-  "node-problem-detector": [".", "k8s.io/node-problem-detector"],
+  "node-problem-detector": [".", NPD],
+  nodeproblemdetector: [`${NPD}/cmd/nodeproblemdetector`, NPD, "node-problem-detector"],
   "metrics-server": ["sigs.k8s.io/metrics-server/cmd/metrics-server", "sigs.k8s.io/metrics-server"],
-  "node-feature-discovery": [".", "sigs.k8s.io/node-feature-discovery"],
-} as const;
+  "node-feature-discovery": [".", NFD],
+  "nfd-master": [`${NFD}/cmd/nfd-master`, NFD, "node-feature-discovery"],
+  "nfd-worker": [`${NFD}/cmd/nfd-worker`, NFD, "node-feature-discovery"],
+} as const satisfies Record<string, readonly [goPackage: string, module: string, folder?: string]>;
 
 export type ProgramName = keyof typeof PROGRAMS;
 export const PROGRAM_NAMES = Object.keys(PROGRAMS) as ProgramName[];
 
+/** Returns the folder with the go.mod of the program. */
+function folderOf(name: ProgramName): string {
+  const [, , folder = name] = PROGRAMS[name] as readonly [string, string, string?];
+  return join(FOLDER, folder);
+}
+
 /** Returns the path of a built program. The name changes with the sources and with the versions of all modules. */
 export function programOf(name: ProgramName): string {
   const hash = createHash("sha256");
-  for (const file of globSync("*", { cwd: join(FOLDER, name) }).sort())
-    hash.update(readFileSync(join(FOLDER, name, file)));
+  const folder = folderOf(name);
+  for (const file of globSync("*", { cwd: folder }).sort()) hash.update(readFileSync(join(folder, file)));
   const cache = process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache");
   return join(cache, "rollcall-neighbours", hash.digest("hex").slice(0, 12), name);
 }
@@ -44,7 +56,7 @@ export function missingProgram(name: ProgramName): string | null {
 /** Returns the version of the program's module, such as `v2.18.0`. */
 export function programVersion(name: ProgramName): string {
   const [, module] = PROGRAMS[name];
-  const file = readFileSync(join(FOLDER, name, "go.mod"), "utf8");
+  const file = readFileSync(join(folderOf(name), "go.mod"), "utf8");
   return new RegExp(`${module} (v\\S+)`).exec(file)?.[1] ?? "unknown";
 }
 
@@ -52,7 +64,7 @@ export function programVersion(name: ProgramName): string {
 export function sourcesOf(name: ProgramName): string {
   const [, module] = PROGRAMS[name];
   const args = ["list", "-m", "-f", "{{.Dir}}", module];
-  return execFileSync("go", args, { cwd: join(FOLDER, name), encoding: "utf8" }).trim();
+  return execFileSync("go", args, { cwd: folderOf(name), encoding: "utf8" }).trim();
 }
 
 /** Builds a program, unless it is built already. The first build takes minutes. Returns null, or the error. */
@@ -68,7 +80,7 @@ export function buildProgram(name: ProgramName): string | null {
   const args = ["build", ...flags, "-o", temporary, goPackage];
   const env = { ...process.env, CGO_ENABLED: "0", GOFLAGS: "-buildvcs=false" };
   try {
-    execFileSync("go", args, { cwd: join(FOLDER, name), env, stdio: ["ignore", "inherit", "inherit"] });
+    execFileSync("go", args, { cwd: folderOf(name), env, stdio: ["ignore", "inherit", "inherit"] });
   } catch {
     return "go build failed";
   }

@@ -12,6 +12,7 @@ import {
   privateWebhooks,
   machineRequests,
   placed,
+  nodeFeatureNamespace,
   nodeMarks,
   origins,
   registerAgain,
@@ -50,12 +51,23 @@ it.each([
   ["", false],
   ["off", false],
   ["labels", true],
+  ["NodeFeature", false],
 ])("FEATURES %j → labels of features: %j", (configured, expected) => {
   expect(hasFeatureLabels(configured === undefined ? {} : { FEATURES: configured })).toBe(expected);
 });
 
+it.each([
+  ["labels", "nfd", null],
+  ["NodeFeature", "nfd", "nfd"],
+  ["NodeFeature", "", "node-feature-discovery"],
+])("FEATURES %j, NODE_FEATURE_NAMESPACE %j → objects in %j", (FEATURES, NODE_FEATURE_NAMESPACE, expected) => {
+  expect(nodeFeatureNamespace({ FEATURES, NODE_FEATURE_NAMESPACE })).toBe(expected);
+});
+
 it("FEATURES with another value → says what it has to be", () => {
-  expect(() => hasFeatureLabels({ FEATURES: "on" })).toThrow('FEATURES: it is "on"; set it to off or labels');
+  expect(() => hasFeatureLabels({ FEATURES: "on" })).toThrow(
+    'FEATURES: it is "on"; set it to off, labels, NodeFeature',
+  );
 });
 
 it("the registry is always the object of one name: another name would be an empty registry", () => {

@@ -210,11 +210,12 @@ async function checkRegistry(env: Environment): Promise<CheckedAt[]> {
   } catch (error) {
     return [{ check: "registry", ...failed(`it does not answer: ${String(error)}`, SEE_LOG) }];
   }
-  const { finding, atMs } = seen.apiserver;
+  const { finding, features, atMs } = seen.apiserver;
   return [
     { check: "registry", state: "ok", message: "it answers" },
     checkClock(currentMs(), seen.nowMs),
     { ...finding, atMs },
+    ...(features ? [{ ...features, atMs }] : []),
   ];
 }
 

@@ -1,4 +1,5 @@
 // Sends all requests to the apiserver except the watch, each with a deadline. Errors contain the apiserver's Status.
+import type { NodeFeature } from "../../shared/from-report/node-feature.ts";
 import { type ApiResult, isUnauthorized } from "../../shared/kubernetes/api-error.ts";
 import type { EventClient, LeaseClient, NodeClient } from "../../shared/kubernetes/client.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
@@ -38,7 +39,7 @@ export interface KubeConnection {
 }
 
 /** The kind of object that a request is about. */
-export type RequestKind = "lease" | "node" | "event" | "token" | "pod";
+export type RequestKind = "lease" | "node" | "event" | "token" | "pod" | "feature";
 
 /** The answer to a TokenRequest. */
 export interface IssuedToken {
@@ -74,6 +75,11 @@ export interface KubeClient extends NodeClient, LeaseClient, EventClient {
   patchPodStatus: (pod: ObjectMeta, status: JsonObject) => Promise<ApiResult<unknown>>;
   /** Deletes the pod with this uid without a grace period. */
   deletePod: (pod: ObjectMeta) => Promise<ApiResult<unknown>>;
+  /** Reads the object of this name, as its owner's namespace has it. */
+  getNodeFeature: (namespace: string, name: string) => Promise<ApiResult<NodeFeature>>;
+  /** Creates or changes the object by a server-side apply. Fields that another writer has set are a conflict. */
+  applyNodeFeature: (object: NodeFeature) => Promise<ApiResult<NodeFeature>>;
+  deleteNodeFeature: (namespace: string, name: string, uid: string) => Promise<ApiResult<unknown>>;
   /** Requests a token for the apiserver. The token expires after `seconds`, or when the Secret is deleted. */
   createToken: (account: ServiceAccount, secret: string, seconds: number) => Promise<ApiResult<IssuedToken>>;
 }
@@ -135,6 +141,7 @@ export function kubeClient(connection: KubeConnection): KubeClient {
         STRATEGIC_MERGE_PATCH,
       ),
     ...podCalls(callPod),
+    ...nodeFeatureCalls(calls("feature")),
     createToken: ({ namespace, name }, secret, seconds) =>
       callToken<IssuedToken>(
         "POST",
@@ -174,6 +181,21 @@ function podCalls(call: CallPod): Pick<KubeClient, "patchPodStatus" | "deletePod
     },
     deletePod: ({ uid = "", ...pod }) =>
       call("DELETE", podPath(pod), { ...deleteOptions(uid), gracePeriodSeconds: 0 }),
+  };
+}
+
+function nodeFeatureCalls(
+  call: <T>(method: string, path: string, body?: object, contentType?: string) => Promise<ApiResult<T>>,
+): Pick<KubeClient, "getNodeFeature" | "applyNodeFeature" | "deleteNodeFeature"> {
+  const pathOf = (namespace: string, name: string) =>
+    `/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/${namespace}/nodefeatures/${name}`;
+  return {
+    getNodeFeature: (namespace, name) => call("GET", pathOf(namespace, name)),
+    applyNodeFeature: (object) => {
+      const { namespace, name } = object.metadata;
+      return call("PATCH", pathOf(namespace, name), object, "application/apply-patch+yaml");
+    },
+    deleteNodeFeature: (namespace, name, uid) => call("DELETE", pathOf(namespace, name), deleteOptions(uid)),
   };
 }
 

@@ -97,6 +97,11 @@ const A_PAGE: Meaning = {
   cure: "set KUBE_URL to the apiserver: something else answers at that hostname",
 };
 
+/** Returns true if no server has the request's path. An apiserver answers so for an API group that it does not have. */
+export function isWithoutPath(error: ApiError): boolean {
+  return error.kind === "unanswered" && error.message.startsWith("HTTP 404 ");
+}
+
 /** Returns the error for an answer that is not the apiserver's, with a remedy if one is known. */
 export function notTheApiservers(answer: Answer, text: string): ApiError & { kind: "unanswered" } {
   const { status } = answer;

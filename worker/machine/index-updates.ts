@@ -12,6 +12,7 @@ import type { History } from "../storage/history.ts";
 import type { LazyAlarm } from "../storage/lazy-alarm.ts";
 import type { Enrolment, NodeRecordStore, Told } from "../storage/records.ts";
 import type { Tables } from "../storage/tables.ts";
+import { nodeFeatureMessage } from "../tick/node-feature.ts";
 import { leftOutMessage } from "../tick/parts.ts";
 import { isRegisteredReady, lastPhase } from "../tick/phase.ts";
 import { hasReported } from "./contact.ts";
@@ -153,7 +154,7 @@ export class IndexUpdates {
     const isUsed = hasReported(records);
     const node = isUsed ? records.get("node")?.node : undefined;
     const { thumbprint, token, pinnedAtMs } = enrolment;
-    const withheld = [leftOutMessage(records), records.get("bounded")];
+    const withheld = [leftOutMessage(records), nodeFeatureMessage(records), records.get("bounded")];
     const isLeaving = records.get("isLeaving") !== undefined;
     return {
       isRevoked: enrolment.isRevoked ?? false,

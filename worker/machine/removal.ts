@@ -168,6 +168,7 @@ export class Removal {
       return true;
     };
     const connect = upkeep.connector(spend);
+    await upkeep.publish();
     const remove = () => removeWhatIsThere(env, state.records, () => connect(WITHIN_MS), name);
     const first = await remove();
     // A write without an answer in time may have taken effect after the removal's first check: the removal is repeated.

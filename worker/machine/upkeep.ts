@@ -26,6 +26,7 @@ import { hasReported } from "./contact.ts";
 import type { UpkeepMemory } from "./lease-loan.ts";
 import { isMaintenanceDue, restoreMaintenance } from "./maintenance.ts";
 import type { MachineState } from "./machine-state.ts";
+import { Publishing } from "./publishing.ts";
 import { firstReportInMs } from "./report-interval.ts";
 import type { LatestOfMachine } from "./shown-node.ts";
 import {
@@ -51,6 +52,7 @@ export class Upkeep {
   readonly #token: HeldToken;
   readonly #cluster: ClusterStanding;
   readonly #oneTick = singleFlight(() => this.#tick());
+  readonly #features: Publishing;
   #ticks = 0;
   #marks: NodeMarks | undefined;
   #budget: RequestBudget | undefined;
@@ -70,6 +72,7 @@ export class Upkeep {
     this.#state = state;
     this.#token = heldToken(env);
     this.#cluster = new ClusterStanding(env);
+    this.#features = new Publishing(env, state, () => this.#kube());
   }
 
   /** The request budget, created at first use: in the constructor, an invalid variable would make each alarm fail. */
@@ -110,6 +113,13 @@ export class Upkeep {
   /** Writes the conditions that no report sets: Ready Unknown if no report counts, maintenance. Safe to repeat. */
   async giveUp(): Promise<void> {
     if (unreadyIn(this.#state) || isMaintenanceDue(this.#state)) await this.#singleTick();
+    await this.publish();
+  }
+
+  /** Writes or removes the machine's NodeFeature object, if that is due. */
+  async publish(): Promise<void> {
+    await this.#features.publish();
+    this.#requests.keep();
   }
 
   /** Starts `giveUp`, for which an answer does not wait. The alarm repeats it if an eviction interrupts it. */
@@ -362,6 +372,7 @@ export class Upkeep {
     await refreshed;
     this.#requests.keep();
     keepContact(records, outcome.phase, this.latest);
+    if (this.#features.isDue()) this.#inBackground(this.publish());
     if (!wasRegistered && outcome.phase === "registered") {
       await restoreMaintenance(this.#state, currentMs());
       this.#follow(enrolment.name);

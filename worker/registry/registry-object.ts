@@ -8,7 +8,7 @@ import { type Environment, fleetIndex, gatewaySize, origins } from "../env.ts";
 import { mintJoinToken } from "../identity/join-token.ts";
 import { parseMacKeys, randomNonce } from "../identity/mac-keys.ts";
 import { mintOperatorSecret } from "../identity/operator.ts";
-import { ApiserverProbe, askForNode, type Probed } from "../kube/probe.ts";
+import { ApiserverProbe, askForNode, askForNodeFeature, type Probed } from "../kube/probe.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import { migrate, StoredObject } from "../storage/migrations.ts";
@@ -97,7 +97,7 @@ export class RegistryObject extends StoredObject {
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
     migrate(ctx.storage, REGISTRY_MIGRATIONS);
-    this.#apiserver = new ApiserverProbe(askForNode(env), currentMs);
+    this.#apiserver = new ApiserverProbe(askForNode(env), currentMs, askForNodeFeature(env));
     this.#alarm = new LazyAlarm(ctx.storage, currentMs);
     this.#sql = ctx.storage.sql;
     this.#refusals = new Refusals(this.#sql);

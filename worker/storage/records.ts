@@ -117,6 +117,19 @@ interface AssignedTurn {
   message: string;
 }
 
+/** The NodeFeature object of the machine, and the limits of its writes. */
+export interface PublishedObject {
+  /** The object as last written; absent before the first success. `digest`: the SHA-256 of what was sent. */
+  object?: { namespace: string; uid: string; digest: string; bytes: number; startId: string };
+  bucket?: TokenBucket;
+  /** The time assigned to an object that grows by these bytes, in milliseconds since 1970. */
+  turn?: { bytes: number; atMs: number };
+  /** Why the last attempt wrote or removed nothing, and how many attempts in a row the apiserver has not accepted. */
+  fault?: { text: string; failures: number };
+  /** The earliest time of the next attempt, in milliseconds since 1970. */
+  againAtMs?: number;
+}
+
 /** All records of a machine's object. Each field is a row. */
 export interface NodeRecords {
   enrolment: Enrolment;
@@ -151,7 +164,7 @@ export interface NodeRecords {
   /** The requests that the name has left; absent if all are left. An earlier version stored no `recent`. */
   requestsLeft: Omit<RequestsLeft, "recent"> & Partial<RequestsLeft>;
   /** The parts that the machine's join token does not allow, and that its Node therefore lacks. */
-  leftOut: { registration?: readonly string[]; status?: readonly string[] };
+  leftOut: { registration?: readonly string[]; status?: readonly string[]; features?: readonly string[] };
   /**
    * DNS names that one shim process reports. true: another Node has the name; null: the apiserver did not answer. `atMs`:
    * when all names were checked, which an earlier version did not store.
@@ -173,6 +186,8 @@ export interface NodeRecords {
   /** The last known Node, and the time of its last status write. */
   node: KnownNode;
   memory: ReportedMemory;
+  /** Absent if the machine has no NodeFeature object. */
+  nodeFeature: PublishedObject;
   /** The Node's last known podCIDRs, comma-separated; absent if the Node never had one. */
   podCIDRs: string;
   /** The shim's process in the history, with token buckets for new processes: registrations, fresh event counts. */

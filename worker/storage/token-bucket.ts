@@ -27,6 +27,8 @@ export const RATE_LIMITS = {
   freshEvents: { atOnce: 12, everyMs: 300_000 },
   /** Status writes between reports: a fight of two writers over a value causes no more writes than reports would. */
   statusBetweenReports: { atOnce: 3, everyMs: 10_000 },
+  /** Writes of a machine's NodeFeature object: an hour's cause no more bytes than an hour's statuses. */
+  nodeFeatures: { atOnce: 4, everyMs: 600_000 },
   /** Lines of history about outages that machines report. */
   outageLines: { atOnce: 6, everyMs: 600_000 },
   /** Updates of the fleet index, which receives the updates of all machines. */

@@ -23,7 +23,7 @@ const OTHERS = { atOnce: 0.6, aMinute: 0.4, within: 0.6 } as const;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const PART_MS = 2000;
-/** The share of the burst that events must leave for writes of the Node. */
+/** The share of the burst that events and NodeFeature objects must leave for writes of the Node. */
 const KEPT_FROM_EVENTS = 0.2;
 /** The share of the burst that needs no stored row: slightly more than the refill before an eviction (10 s). */
 const UNRECORDED = 0.2;
@@ -61,7 +61,7 @@ export function requestsAt(
 export function allowance(left: RequestsLeft, asked: RequestKind, aMinute: number): number {
   const share = shareOf(asked);
   const { within } = share === "renewals" ? RENEWALS : OTHERS;
-  const kept = asked === "event" ? KEPT_FROM_EVENTS * aMinute : 0;
+  const kept = asked === "event" || asked === "feature" ? KEPT_FROM_EVENTS * aMinute : 0;
   return Math.min(left[share], within * aMinute - asks(left, share)) - kept;
 }
 

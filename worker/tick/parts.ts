@@ -170,7 +170,7 @@ export function movedLabels(
 /** Records the parts that a decision left out. `when`: registrations decide once per process, the status each time. */
 export function recordLeftOut(
   { records, journal, nowMs }: RecordingMachine,
-  when: "registration" | "status",
+  when: "registration" | "status" | "features",
   what: readonly string[],
 ): void {
   const { [when]: known = [], ...others } = records.get("leftOut") ?? {};
@@ -184,8 +184,8 @@ export function recordLeftOut(
 
 /** Returns a message with the parts that were left out; undefined if there are none. */
 export function leftOutMessage(records: NodeRecordStore): string | undefined {
-  const { registration = [], status = [] } = records.get("leftOut") ?? {};
-  const all = [...new Set([...registration, ...status])];
+  const { registration = [], status = [], features = [] } = records.get("leftOut") ?? {};
+  const all = [...new Set([...registration, ...status, ...features])];
   return all.length === 0 ? undefined : `left out of its Node: ${shortened(all)}`;
 }
 

@@ -55,6 +55,7 @@ import {
 import { formNow, type FormingMachine, wantedForm } from "./decide-status.ts";
 import { budgetInLease } from "./lease.ts";
 import type { TickMemory } from "./memory.ts";
+import { publishAgain } from "./node-feature.ts";
 import { type TurningMachine, waitForTurn } from "./node-turn.ts";
 import { claimNode, isNodeMissing, recordLoss } from "./own-node.ts";
 import { grantHolder, recordLeftOut } from "./parts.ts";
@@ -211,6 +212,7 @@ export function registerAgain(records: NodeRecordStore, journal: Journal, nowMs:
   if (!known) return false;
   records.put("registration", { ...known, startId: "", phase: "registered" });
   records.remove("deletion");
+  publishAgain(records);
   journal.note("registration", "an operator asked to register again", nowMs);
   return true;
 }

@@ -19,6 +19,7 @@ import { takeTurn } from "./decide-status.ts";
 import { lastContact, renewedAtOf, type RenewingMachine, renewLease } from "./lease.ts";
 import type { TickMemory } from "./memory.ts";
 import { type Loss, type Noticed, recordLoss, takeNotice } from "./own-node.ts";
+import { nodeFeatureMessage } from "./node-feature.ts";
 import { TURN_DEADLINE_MS, type TurningMachine } from "./node-turn.ts";
 import { learnNames, leftOutMessage, othersMessage } from "./parts.ts";
 import { isReady, phaseAfter, refusalMessage } from "./phase.ts";
@@ -104,7 +105,7 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
   const isRuntimeMissing = missingRuntime(facts, records.get("runtime") ?? {}) !== null;
   const notice =
     memory.withheld ??
-    joined([leftOutMessage(records), othersMessage(records)]) ??
+    joined([leftOutMessage(records), othersMessage(records), nodeFeatureMessage(records)]) ??
     (isRuntimeMissing ? runtimeIsMissing(machine.name) : undefined);
   return { phase: "registered", ready, ...(notice !== undefined && { message: notice }) };
 }

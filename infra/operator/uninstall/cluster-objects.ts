@@ -12,10 +12,15 @@ export const SHARED_OBJECTS: readonly ObjectGroup[] = [
   { namespace: "kube-node-lease", names: ["rolebinding/rollcall", "role/rollcall"].map(inRbac) },
   { namespace: "default", names: ["rolebinding/rollcall", "role/rollcall"].map(inRbac) },
   { namespace: NAMESPACE, names: ["rolebinding/rollcall", "role/rollcall"].map(inRbac) },
-  { namespace: null, names: ["clusterrolebinding/rollcall", "clusterrole/rollcall"].map(inRbac) },
   {
     namespace: null,
-    names: ["nodes", "leases", "tokens"].flatMap((what) => [
+    names: ["rollcall", "rollcall-pods", "rollcall-node-features"]
+      .flatMap((name) => [`clusterrolebinding/${name}`, `clusterrole/${name}`])
+      .map(inRbac),
+  },
+  {
+    namespace: null,
+    names: ["nodes", "leases", "tokens", "pods", "node-features"].flatMap((what) => [
       `validatingadmissionpolicybinding.admissionregistration.k8s.io/rollcall-${what}`,
       `validatingadmissionpolicy.admissionregistration.k8s.io/rollcall-${what}`,
     ]),

@@ -52,6 +52,14 @@ test.each<[situation: string, Parameters<typeof compared>[0], expected: string[]
     ["cpu.cpuid MOVU: allowed", "feature.node.kubernetes.io/cpu-cpuid.MOVU: allowed"],
   ],
   [
+    "the hypervisor",
+    ({ attributes }, all) => {
+      attributes["cpu.model"]!.elements!["hypervisor"] = "kvm";
+      all["feature.node.kubernetes.io/cpu-model.hypervisor"] = "kvm";
+    },
+    ["cpu.model hypervisor: allowed", "feature.node.kubernetes.io/cpu-model.hypervisor: allowed"],
+  ],
+  [
     "one that the kernel shows only if it uses it",
     ({ flags }) => void (flags["cpu.cpuid"]!.elements!["CETSS"] = {}),
     ["cpu.cpuid CETSS: allowed"],

@@ -38,6 +38,7 @@ const isHidden = (name: string) => IF_USED.has(name) || !SHOWN.has(name);
 function whyElement(feature: string, element: string, ours: string): string | null {
   if (!(feature in FEATURES)) return "not reported: docs/node-feature-discovery.md";
   if (feature === "cpu.cpuid" && ours === NONE && isHidden(element)) return PROC;
+  if (feature === "cpu.model" && element === "hypervisor" && ours === NONE) return PROC;
   if (feature === "kernel.config" && !KERNEL_OPTIONS.includes(element))
     return "only options with labels are reported";
   return null;
@@ -46,6 +47,7 @@ function whyElement(feature: string, element: string, ours: string): string | nu
 function whyLabel(name: string, ours: string): string | null {
   const [, cpuid] = /^cpu-cpuid\.(.*)$/.exec(name) ?? [];
   if (cpuid !== undefined && ours === NONE && isHidden(cpuid)) return PROC;
+  if (name === "cpu-model.hypervisor" && ours === NONE) return PROC;
   return /^pci-[0-9a-f]{4}\.(present|sriov\.capable)$/.test(name) ? "the label of the vendor alone" : null;
 }
 

@@ -12,6 +12,7 @@ const WELL = {
   NODE_HINTS: "count",
   NODE_UNSCHEDULABLE: "off",
   FEATURES: "off",
+  NODE_FEATURE_NAMESPACE: "node-feature-discovery",
   ORIGINS: "https://rollcall.test",
   KUBE_URL: "https://kube.test:6443",
   MACHINE_REQUESTS: 20,

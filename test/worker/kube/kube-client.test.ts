@@ -1,5 +1,6 @@
 // Tests the requests to the apiserver with the cluster's token, and the result of each answer.
 import { describe, expect, it } from "vitest";
+import { nodeFeature } from "../../../shared/from-report/node-feature.ts";
 import { kubeClient, type KubeConnection } from "../../../worker/kube/kube-client.ts";
 import { outlasting } from "../support/clock.ts";
 
@@ -80,6 +81,24 @@ describe("a request", () => {
       ? client.deleteNode("edge-1", "u-1")
       : client.deleteLease("ns", "edge-1", "u-1"));
     expect(JSON.parse(sent[0]!.init.body as string)).toMatchObject({ preconditions: { uid: "u-1" } });
+  });
+
+  it("that publishes features is a server-side apply without force; the removal deletes that uid alone", async () => {
+    const { client, sent } = clientOf([json(node), json(status(200))]);
+    const spec = { features: { flags: {}, attributes: {}, instances: {} }, labels: {} };
+    const object = nodeFeature({ name: "edge-1", uid: "u-1", namespace: "nfd", deployment: "a b" }, spec);
+    await client.applyNodeFeature(object);
+    await client.deleteNodeFeature("nfd", "edge-1", "f-1");
+    const url = "https://kube.test/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/nfd/nodefeatures/edge-1";
+    const query = "?fieldManager=rollcall.a%20b";
+    expect(sent.map(({ url, init }) => [init.method, url])).toEqual([
+      ["PATCH", url + query],
+      ["DELETE", url + query],
+    ]);
+    const [applied, deleted] = sent.map(({ init }) => init);
+    expect(applied?.headers).toMatchObject({ "content-type": "application/apply-patch+yaml" });
+    expect(JSON.parse(applied?.body as string)).toEqual(object);
+    expect(JSON.parse(deleted?.body as string)).toMatchObject({ preconditions: { uid: "f-1" } });
   });
 
   it("that patches a status has the expected uid as a precondition, in addition to the patch", async () => {

@@ -35,6 +35,35 @@ test.each<[situation: string, answer: ApiResult<Node>, state: string, said: RegE
     expect(finding.cure).toBe(answer.error.cure);
 });
 
+const NO_OBJECT = refused(404, { details: { kind: "nodefeatures" } });
+test.each<[situation: string, answer: ApiResult<unknown> | null, state: string | undefined, cure?: RegExp]>([
+  ["the Worker writes none", null, undefined],
+  ["there is no such object", NO_OBJECT, "ok"],
+  [
+    "no CustomResourceDefinition",
+    failure({ kind: "unanswered", message: "HTTP 404 without" }),
+    "warning",
+    /install/,
+  ],
+  ["the account may not", refused(403), "warning", /node-features.yaml/],
+])("NodeFeatures: %s → %s", async (_, answer, state, cure) => {
+  const ask = () => answer && Promise.resolve(answer);
+  const { finding, features } = await new ApiserverProbe(
+    async () => MISSING,
+    () => 0,
+    ask,
+  ).probe();
+  expect(finding.state).toBe("ok");
+  expect(features?.state).toBe(state);
+  if (cure) expect(features?.cure).toMatch(cure);
+  const { features: beside } = await new ApiserverProbe(
+    async () => unanswered,
+    () => 0,
+    ask,
+  ).probe();
+  expect(beside).toBeUndefined();
+});
+
 describe("how often a probe is sent", () => {
   function counted() {
     const asked = { times: 0, nowMs: 1_000_000, answer: MISSING };

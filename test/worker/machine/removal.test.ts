@@ -129,6 +129,7 @@ function removalIn(cluster: Cluster, machine: Machine = {}) {
     upkeep: {
       finish: () => Promise.resolve(void done.push("tick finished")),
       mayRemove: () => true,
+      publish: () => Promise.resolve(),
       spend: () => {
         if (!isConfigured) throw new Error("MACHINE_REQUESTS is none");
       },
@@ -410,7 +411,14 @@ it.each<[string, RemovedBy, boolean, Result<unknown, unknown>, number]>([
   const removal = new Removal({
     env: environment,
     state: { records, keys: { outdate: () => true }, alarm: { atLatest } } as never,
-    upkeep: { finish: vi.fn(), flush: vi.fn(), mayRemove: () => mayRemove, spend, connector } as never,
+    upkeep: {
+      finish: vi.fn(),
+      flush: vi.fn(),
+      publish: vi.fn(),
+      mayRemove: () => mayRemove,
+      spend,
+      connector,
+    } as never,
     registry: () => ({ leave: async () => success(1), unpin: async () => success(1) }) as never,
     offerTicket: () => "t",
     lending: { withdraw: vi.fn(), end: vi.fn() },

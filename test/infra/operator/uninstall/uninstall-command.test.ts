@@ -174,7 +174,7 @@ it("what cannot be deleted → 1, the reason, and what to do", async () => {
 });
 
 it("knows each object that infra/rbac has, but the account and its Secret, which are the deployment's", () => {
-  const files = ["rollcall", "flow-control"].map((name) =>
+  const files = ["rollcall", "flow-control", "pods", "node-features"].map((name) =>
     readFileSync(join(ROOT, `infra/rbac/${name}.yaml`), "utf8"),
   );
   const objects = files.flatMap((text) =>

@@ -55,9 +55,9 @@ describe.skipIf(missing !== "")(`the chart${missing}`, () => {
     expect(rendered()).toEqual(rbac("rollcall.yaml", "flow-control.yaml"));
   });
 
-  it("without flow control, with stranded pods → other files", () => {
-    const flags = ["--set", "flowControl=false,strandedPods=true"];
-    expect(rendered(...flags)).toEqual(rbac("rollcall.yaml", "pods.yaml"));
+  it("without flow control, with stranded pods and features → other files", () => {
+    const flags = ["--set", "flowControl=false,strandedPods=true,nodeFeatures=true"];
+    expect(rendered(...flags)).toEqual(rbac("rollcall.yaml", "pods.yaml", "node-features.yaml"));
   });
 
   it("two deployments → an account and a Secret of each, and nothing else", () => {
