@@ -42,6 +42,11 @@ export const TOOLS: readonly Tool[] = [
     what: "the conditions and events of node-problem-detector next to the shim's",
   },
   {
+    name: "compare-agents",
+    file: "agents/main.ts",
+    what: "what the agents of node-feature-discovery and node-problem-detector cost next to the shim",
+  },
+  {
     name: "compatibility",
     file: "compatibility/main.ts",
     what: "runs contract, rights, controllers, e2e tests and a fleet on releases of Kubernetes",
