@@ -9,6 +9,7 @@ export const TAGS = {
   nodes: "One machine, for operators",
   tokens: "Join tokens",
   operators: "Operators with names",
+  rules: "Feature rules, which set parts of all machines' Nodes",
   bulk: "Many machines at once",
   deployment: "The deployment as a whole",
   health: "Whether the Worker works",

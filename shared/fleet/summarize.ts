@@ -28,6 +28,8 @@ export interface KnownMachine {
   /** The digest of the startId of the shim's process. */
   process: string;
   transport: MachineSummary["transport"];
+  /** The rules of the deployment that match the machine. */
+  rules: readonly string[];
   key: MachineSummary["key"];
 }
 
@@ -77,6 +79,7 @@ export function summarize(
     withheld,
     key,
     createdMs: timeOf(node?.metadata?.creationTimestamp),
+    ...(known.rules.length > 0 && { rules: [...known.rules] }),
   };
 }
 

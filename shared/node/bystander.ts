@@ -12,6 +12,8 @@ import { listedIn } from "../setters/listed.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
 import { isSameTaint } from "./initial-node.ts";
 import { LABEL_LISTS } from "./parts.ts";
+import type { RuleParts } from "../features/rules-result.ts";
+import { NO_PARTS, ruleSetters } from "./rule-parts.ts";
 import {
   CORDONED_ANNOTATION,
   EXCLUDE_DISRUPTION_LABEL,
@@ -166,6 +168,7 @@ export function ownSetters(
   { enrolment, marks }: OwnSources,
   fieldManager: string, // the field manager of this deployment
   form: NodeForm,
+  ofRules: RuleParts = NO_PARTS, // typically the result of withinRules
   before?: Node, // the Node in the apiserver; undefined if the Node is new
 ): Setter[] {
   const mayGoWithoutTaint = enrolment.withoutFactsOnlyTaint;
@@ -173,6 +176,7 @@ export function ownSetters(
   const rolesOf = (node: Node) =>
     marks.isPassedOver && isBystander(node, mayGoWithoutTaint) ? [...roles, PASSED_OVER_ROLE] : roles;
   return [
+    ...ruleSetters(ofRules),
     tokenLabels(enrolment.labels ?? {}),
     permanentLabels({ [NO_LOAD_BALANCER_LABEL]: "true" }),
     (node) => ownLabels(marks.deployment, rolesOf(node), fieldManager)(node),

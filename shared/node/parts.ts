@@ -27,6 +27,11 @@ import {
 } from "./initial-node.ts";
 import { ROLES_ANNOTATION, TOKEN_LABELS_ANNOTATION } from "./own-labels.ts";
 import {
+  RULE_ANNOTATIONS_ANNOTATION,
+  RULE_LABELS_ANNOTATION,
+  RULE_RESOURCES_ANNOTATION,
+} from "./rule-parts.ts";
+import {
   DEPLOYMENT_LABEL,
   EXCLUDE_DISRUPTION_LABEL,
   isKubelet,
@@ -44,7 +49,17 @@ const KEYED_PARTS = { label: "labels", annotation: "annotations" } as const;
 type KeyedPart = keyof typeof KEYED_PARTS;
 
 /** The annotations that list the keys of rollcall's labels. */
-export const LABEL_LISTS = [FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION, TOKEN_LABELS_ANNOTATION];
+export const LABEL_LISTS = [
+  FACT_LABELS_ANNOTATION,
+  NODE_LABELS_ANNOTATION,
+  TOKEN_LABELS_ANNOTATION,
+  RULE_LABELS_ANNOTATION,
+];
+/** The annotations that list the keys of rollcall's labels and annotations. */
+const LISTS: Readonly<Record<KeyedPart, readonly string[]>> = {
+  label: LABEL_LISTS,
+  annotation: [RULE_ANNOTATIONS_ANNOTATION],
+};
 
 /** The keys of labels and annotations that always belong to rollcall. docs/cluster.md lists them. */
 const ALWAYS_OURS: Readonly<Record<KeyedPart, ReadonlySet<string>>> = {
@@ -61,6 +76,8 @@ const ALWAYS_OURS: Readonly<Record<KeyedPart, ReadonlySet<string>>> = {
     ROLES_ANNOTATION,
     FACT_CONDITIONS_ANNOTATION,
     FACT_RESOURCES_ANNOTATION,
+    RULE_ANNOTATIONS_ANNOTATION,
+    RULE_RESOURCES_ANNOTATION,
     ...LABEL_LISTS,
   ]),
 };
@@ -72,11 +89,11 @@ const CONTESTED_KEYS: Readonly<Record<KeyedPart, readonly string[]>> = {
 };
 
 /**
- * Returns the Node's labels or annotations whose keys rollcall sets, by their names or by LABEL_LISTS. A list lacks a
- * label whose value another writer keeps.
+ * Returns the Node's labels or annotations whose keys rollcall sets, by their names or by LISTS. A list lacks a key whose
+ * value another writer keeps.
  */
 export function ownParts(node: Node, part: KeyedPart): [key: string, value: string][] {
-  const listed = LABEL_LISTS.flatMap((list) => (part === "label" ? listedIn(node, list) : []));
+  const listed = LISTS[part].flatMap((list) => listedIn(node, list));
   const keys = new Set([...ALWAYS_OURS[part], ...CONTESTED_KEYS[part], ...listed]);
   const isOwn = (key: string) => keys.has(key) || isRollcallLabel(key) || isRoleLabel(key);
   return Object.entries(node.metadata?.[KEYED_PARTS[part]] ?? {}).filter(([key]) => isOwn(key));
@@ -103,8 +120,8 @@ export function leaveOthers(
       left[`${part} ${key}`] = manager;
     }
     node.metadata[field] = values;
-    // The keys are removed from the lists, because the lists contain only rollcall's labels.
-    if (part === "label") for (const list of LABEL_LISTS) unlist(node, list, [...keys.keys()]);
+    // The keys are removed from the lists, because the lists contain only what rollcall sets.
+    for (const list of LISTS[part]) unlist(node, list, [...keys.keys()]);
   }
   return left;
 }
@@ -269,7 +286,7 @@ function changes(node: DraftNode, { original, lastKnown }: SeenNode, before: Wri
     const field = KEYED_PARTS[kind];
     const [was, is] = [original.metadata?.[field], node.metadata[field]];
     if (was === is) return [];
-    const listed = kind === "label" ? LABEL_LISTS.flatMap((list) => listedIn(original, list)) : [];
+    const listed = new Set(LISTS[kind].flatMap((list) => listedIn(original, list)));
     // A kubelet's label is removed whenever it appears: a bystander never has one. Other labels are removed once.
     const gone = Object.keys(was ?? {}).filter(
       (key) => is?.[key] === undefined && movedTo(key) !== undefined,
@@ -281,7 +298,7 @@ function changes(node: DraftNode, { original, lastKnown }: SeenNode, before: Wri
       const part = `${kind} ${key}`;
       const isKnown = before[part]?.value === value || valueOf(lastKnown, kind, key) === value;
       const isMissing = value !== null && valueOf(original, kind, key) === null;
-      const isPutBack = isKnown || (isMissing && listed.includes(key));
+      const isPutBack = isKnown || (isMissing && listed.has(key));
       return { part, kind, key, value, isPutBack };
     });
   });

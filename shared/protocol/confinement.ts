@@ -16,11 +16,12 @@ export const REFUSALS = [
   "this request concerns the whole deployment",
   "this request decides who has access to all machines",
   "a rollout chooses among all machines",
+  "rules count for all machines",
   "a receiver or mute counts for the alerts of all operators",
   "the series of some machines would have the names of the series of all",
 ] as const;
 type Refusal = (typeof REFUSALS)[number];
-const [DEPLOYMENT, ACCESS, ROLLOUT, ALERTS, SERIES] = REFUSALS;
+const [DEPLOYMENT, ACCESS, ROLLOUT, RULES, ALERTS, SERIES] = REFUSALS;
 
 /** The routes that do not need a machine's signature. */
 export type OperatorRoute = {
@@ -86,6 +87,11 @@ export const CONFINEMENT: Readonly<Record<OperatorRoute, Confinement>> = {
   "GET /v1/operators": ACCESS,
   "DELETE /v1/operators/{id}": ACCESS,
   "GET /v1/revocations": ACCESS,
+  "GET /v1/rules": RULES,
+  "PUT /v1/rules": RULES,
+  "POST /v1/rules/try": RULES,
+  "POST /v1/rules/undo": RULES,
+  "POST /v1/rules/continue": RULES,
   "GET /v1/settings": DEPLOYMENT,
   "GET /v1/audit": DEPLOYMENT,
   "GET /v1/index": DEPLOYMENT,

@@ -39,6 +39,7 @@ import {
 import { wholeListSchema } from "./parameters.ts";
 import { newMuteSchema, newReceiverSchema, receiverChangeSchema } from "./receiver-api.ts";
 import { reportSchema } from "./report.ts";
+import { newRulesSchema, rulesContinueSchema, rulesTrialSchema, rulesUndoSchema } from "./rules.ts";
 
 /** The callers that a route allows. A machine signs requests. For an operator it is the least role. */
 export type Caller = "anybody" | "machine" | ReadingRole;
@@ -143,6 +144,11 @@ export const ROUTES = {
   "GET /v1/bulk": { who: "view" },
   "GET /v1/bulk/{id}": { who: "view", query: bulkQuerySchema, reasons: ["not-found"] },
   "DELETE /v1/bulk/{id}": { who: "admin", reasons: ["not-found"] },
+  "GET /v1/rules": { who: "view" },
+  "PUT /v1/rules": { who: "admin", body: newRulesSchema, reasons: ["conflict"] },
+  "POST /v1/rules/try": { who: "admin", wakes: true, body: rulesTrialSchema },
+  "POST /v1/rules/undo": { who: "admin", body: rulesUndoSchema, reasons: ["conflict"] },
+  "POST /v1/rules/continue": { who: "admin", body: rulesContinueSchema, reasons: ["conflict"] },
   "GET /v1/audit": { who: "view", query: auditQuerySchema },
   "GET /v1/index": { who: "view" },
   "POST /v1/index/repair": { who: "admin", wakes: true },

@@ -22,6 +22,11 @@ import {
 } from "../../shared/node/initial-node.ts";
 import { ROLES_ANNOTATION, TOKEN_LABELS_ANNOTATION } from "../../shared/node/own-labels.ts";
 import {
+  RULE_ANNOTATIONS_ANNOTATION,
+  RULE_LABELS_ANNOTATION,
+  RULE_RESOURCES_ANNOTATION,
+} from "../../shared/node/rule-parts.ts";
+import {
   CORDONED_ANNOTATION,
   DEPLOYMENT_LABEL,
   EXCLUDE_DISRUPTION_LABEL,
@@ -108,6 +113,7 @@ const ofKind =
 const [label, annotation] = [ofKind("label"), ofKind("annotation")];
 const [taint, condition] = [ofKind("taint"), ofKind("condition")];
 const others = (kind: string) => `any other ${kind}`;
+const RULES = "[rules](node-feature-discovery.md#rules)";
 
 export const OWNED_PARTS: readonly OwnedPart[] = [
   label(
@@ -159,6 +165,7 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
   label(others("label"), isDropInLabel, "machine", "`--node-labels`", WHILE_SET),
   label(others("label"), isDropInLabel, "drop-in", "`labels` of a drop-in", WHILE_SET),
   label(others("label"), isDropInLabel, "token", "`token create --label`", WHILE_SET),
+  label(others("label"), isDropInLabel, "operator", RULES, WHILE_SET),
   label("node-role.kubernetes.io/…", isRoleLabel, "operator", "`NODE_ROLE`", WHILE_SET),
   label("node-role.kubernetes.io/…", isRoleLabel, "token", "`token create --role`", WHILE_SET),
   label(MACHINE_LABEL, oneOf(MACHINE_LABEL), "rollcall", "rollcall itself, on each Node", ALWAYS),
@@ -174,6 +181,9 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
     FACT_CONDITIONS_ANNOTATION,
     FACT_RESOURCES_ANNOTATION,
     TOKEN_LABELS_ANNOTATION,
+    RULE_LABELS_ANNOTATION,
+    RULE_ANNOTATIONS_ANNOTATION,
+    RULE_RESOURCES_ANNOTATION,
     ROLES_ANNOTATION,
   ].map((key) =>
     annotation(key, oneOf(key), "rollcall", "the parts of the Node that the annotation lists", LIST),
@@ -199,6 +209,7 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
     "`--node-ip`, with `--cloud-provider external`",
     WHILE_SET,
   ),
+  annotation(others("annotation"), isDropInLabel, "operator", RULES, WHILE_SET),
   annotation(
     CORDONED_ANNOTATION,
     oneOf(CORDONED_ANNOTATION),
@@ -229,6 +240,7 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
   ),
   taint(others("taint"), () => true, "machine", "`registerWithTaints`", AT_CREATION),
   taint(others("taint"), () => true, "token", "`token create --taint`", AT_CREATION),
+  taint(others("taint"), () => true, "operator", RULES, { ...AT_CREATION, unset: "the Worker removes it" }),
   condition(
     KUBELETS_CONDITIONS.join(", "),
     oneOf(...KUBELETS_CONDITIONS),

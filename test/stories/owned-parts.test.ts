@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { OWNED_PARTS, type PartKind, rowsOf } from "../house/owned-parts.ts";
 import { maintenanceAfter } from "../../shared/node/maintenance.ts";
+import type { RulesResult } from "../../shared/features/rules-result.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { HEALTHY } from "../worker/support/facts.ts";
@@ -87,7 +88,17 @@ const EVERYTHING: Readonly<Record<string, [settings: Partial<Facts["settings"]>,
   ],
 };
 
+const OF_RULES: RulesResult = {
+  labels: { "example.com/ruled": "yes" },
+  annotations: { "example.com/ruled": "yes" },
+  resources: { "example.com/ruled": "1" },
+  taints: [{ key: "example.com/ruled", effect: "NoSchedule" }],
+  matched: ["o/r"],
+  refused: [],
+};
+
 describe("the table", () => {
+  const all = Object.keys(EVERYTHING);
   const withEverything = async (name: string, what: keyof typeof EVERYTHING, isUnschedulable = false) => {
     const [settings, more] = EVERYTHING[what]!;
     const machine = machineNamed(name);
@@ -98,6 +109,7 @@ describe("the table", () => {
       taints: [{ key: "example.com/token", effect: "NoSchedule" }],
       withoutFactsOnlyTaint: what === FOR_PODS,
     };
+    if (what === all[0]) machine.records.put("ruled", { revision: 1, result: OF_RULES });
     machine.say(
       { nodeLabels: { shop: "17" }, inventoryLabels: true, registerWithTaints: [TAINT], ...settings },
       more,
@@ -128,7 +140,6 @@ describe("the table", () => {
     const [kind = "", key = ""] = part.split(" ");
     return rowsOf(kind as PartKind, key)[0]![event];
   };
-  const all = Object.keys(EVERYTHING);
 
   it("has each part of a Node that rollcall makes, and no other", async () => {
     const parts: [PartKind, string][] = [];
@@ -185,7 +196,8 @@ describe("the table", () => {
     const after = keyedPartsOf(await getNode(name));
     // An annotation that lists rollcall's labels or roles must no longer list those that another writer has
     // changed.
-    const isList = (part: string) => part.includes("-labels") || part.endsWith("/roles");
+    const isList = (part: string) =>
+      part.includes("-labels") || part.endsWith("rule-annotations") || part.endsWith("/roles");
     for (const [part, value] of expected as [string, string][])
       if (!isList(part)) expect.soft(`${part}: ${after.get(part)}`).toBe(`${part}: ${value}`);
     expect([...after].filter(([part, value]) => isList(part) && value === "theirs")).toEqual([]);
@@ -196,6 +208,7 @@ describe("the table", () => {
     const machine = await withEverything(name, what);
     const before = keyedPartsOf(await getNode(name));
     machine.roles = [];
+    machine.records.remove("ruled");
     machine.grant = { withoutFactsOnlyTaint: what === FOR_PODS };
     machine.say({ enableControllerAttachDetach: false }, { dropIns: null, inventory: null });
     await machine.next("start-2");

@@ -12,6 +12,7 @@ import { questionRoutes } from "./question-routes.ts";
 import { receiverRoutes } from "./receiver-routes.ts";
 import { type App, isNavigation, noSuchPage, refuse, refuseMethod } from "./responses.ts";
 import { methodsOf } from "./route.ts";
+import { rulesRoutes } from "./rules-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 
 /** Returns the application. The caller answers its errors. */
@@ -29,6 +30,7 @@ export function newOperatorsApp(isolate: Isolate): Hono<App> {
     sessionRoutes,
     feedRoutes,
     receiverRoutes,
+    rulesRoutes,
     backupRoutes,
     healthRoutes,
   ])

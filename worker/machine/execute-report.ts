@@ -19,6 +19,7 @@ import type { MachineState } from "./machine-state.ts";
 import type { ReportedFacts } from "./parse-body.ts";
 import type { RegistryStatus } from "./registry-status.ts";
 import { nextReportInMs } from "./report-interval.ts";
+import type { Ruling } from "./ruling.ts";
 import type { Upkeep } from "./upkeep.ts";
 import { currentMs } from "../clock.ts";
 
@@ -47,6 +48,7 @@ export class ReportExecutor {
   readonly #registry: RegistryStatus;
   readonly #upkeep: Upkeep;
   readonly #index: Pick<IndexUpdates, "update">;
+  readonly #ruling: Pick<Ruling, "isDue" | "keepUp">;
 
   constructor(
     state: MachineState,
@@ -54,12 +56,14 @@ export class ReportExecutor {
     registry: RegistryStatus,
     upkeep: Upkeep,
     index: Pick<IndexUpdates, "update">,
+    ruling: Pick<Ruling, "isDue" | "keepUp">,
   ) {
     this.#state = state;
     this.#requests = requests;
     this.#registry = registry;
     this.#upkeep = upkeep;
     this.#index = index;
+    this.#ruling = ruling;
   }
 
   /** Executes a step; returns the answer. Takes effect before the first await: of two equal requests, one applies. */
@@ -90,7 +94,7 @@ export class ReportExecutor {
     return failure({ reason, ticket: this.#requests.offerTicket(isLate), factsWanted });
   }
 
-  /** Stores the report in one transaction and runs a tick. Before that, awaits only the key's confirmation. */
+  /** Stores the report in one transaction and runs a tick. Before the transaction, awaits only the key's confirmation. */
   async #apply({ report, facts, vitalsCut, origin, address }: VerifiedReport): Promise<MachineAnswer> {
     const { senders, outbox, facts: known, records } = this.#state;
     const intervalMs = reportIntervalMs(facts?.ok ? facts.value.settings : known.timing());
@@ -107,6 +111,8 @@ export class ReportExecutor {
     recordOutage(this.#state, report, nowMs);
     // The alarm is set here, within the report's transaction, and awaited later.
     const alarmed = this.#upkeep.setAlarm(nowMs);
+    // A Node is thereby registered with what the rules result in.
+    if (this.#ruling.isDue()) await this.#ruling.keepUp();
     const outcome = await this.#upkeep.keepTrue(report, nowMs);
     // The answer has the phase `two shims` only if the Node is registered.
     const notice = outcome.phase === "registered" ? senders.notice(currentMs()) : undefined;

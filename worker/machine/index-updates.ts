@@ -170,6 +170,7 @@ export class IndexUpdates {
       address: this.#addressOf(sent),
       process: (isUsed && records.get("process")?.startId) || "",
       transport: (isUsed && records.get("transport")) || "http",
+      rules: records.get("ruled")?.result?.matched ?? [],
       key: { thumbprint, token, pinnedAtMs, isUsed },
     };
   }

@@ -91,6 +91,11 @@ export class KnownFacts {
     return this.#withinBounds().facts;
   }
 
+  /** Returns the machine's features as stored, for the deployment's rules; undefined if it sends none. */
+  features(): Facts["features"] {
+    return this.#stored.records.get("facts")?.facts.features;
+  }
+
   timing(): BoundedSettings {
     return this.#withinBounds().timing;
   }
@@ -166,6 +171,9 @@ function storeFacts(
     ...(custom && { custom }),
   };
   records.put("facts", { digest, facts, ...(fault && { fault }) });
+  const ruled = records.get("ruled");
+  const isSame = JSON.stringify(before?.features) === JSON.stringify(facts.features);
+  if (ruled && !isSame) records.put("ruled", { ...ruled, isDue: true });
   // The runtime in the facts before this report counts too: earlier Workers stored no record `runtime`.
   const known = records.get("runtime") ?? {};
   const runtime = runtimeSeen(known, before, facts);

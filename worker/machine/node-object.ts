@@ -1,6 +1,7 @@
 // Defines the Durable Object of one machine. A report takes three steps: this file verifies its signature and
 // parses its body, decide-report.ts decides one step without side effects, and execute-report.ts executes that
 // step.
+import type { RuleObject } from "../../shared/features/rule-file.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { TimelineRange } from "../../shared/fleet/timeline.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -18,6 +19,7 @@ import { type Environment, fleetIndex, gateway, gatewaySize, origins, registry }
 import type { MachineAction } from "../identity/jwt.ts";
 import { randomNonce } from "../identity/mac-keys.ts";
 import type { MachineOrder } from "../registry/bulk.ts";
+import type { RulesOrder } from "../registry/rules.ts";
 import type { GrantedPin } from "../registry/pins.ts";
 import type { HistoryRequest } from "../storage/history.ts";
 import { StoredObject } from "../storage/migrations.ts";
@@ -41,6 +43,7 @@ import type { Enrolled, SignedRequest, VerifiedRequest } from "./pinned-keys.ts"
 import { RegistryStatus } from "./registry-status.ts";
 import { executeOrder, Removal } from "./removal.ts";
 import { type ShownByObject, shownNode, shownTimeline, withLent, withLentSamples } from "./shown-node.ts";
+import { type RulesChange, Ruling } from "./ruling.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 import { UpgradeQuestions } from "./upgrade-questions.ts";
 import { Upkeep } from "./upkeep.ts";
@@ -64,6 +67,7 @@ export class NodeObject extends StoredObject {
   readonly #index: IndexUpdates;
   readonly #upgrades: UpgradeQuestions;
   readonly #questions: HttpQuestions;
+  readonly #ruling: Ruling;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
@@ -83,7 +87,15 @@ export class NodeObject extends StoredObject {
     this.#index = new IndexUpdates({ state, index, timer: env.timer, nowMs: currentMs, random: Math.random });
     this.#upgrades = new UpgradeQuestions(index, env.timer, currentMs);
     this.#questions = new HttpQuestions({ timer: env.timer ?? after, nowMs: currentMs, nonce: randomNonce });
-    this.#executor = new ReportExecutor(state, this.#requests, this.#registry, this.#upkeep, this.#index);
+    this.#ruling = new Ruling({ state, registry: () => registry(env), timer: env.timer, nowMs: currentMs });
+    this.#executor = new ReportExecutor(
+      state,
+      this.#requests,
+      this.#registry,
+      this.#upkeep,
+      this.#index,
+      this.#ruling,
+    );
     this.#lending = new Lending({
       state,
       upkeep: this.#upkeep,
@@ -401,12 +413,19 @@ export class NodeObject extends StoredObject {
 
   /** Executes a bulk action for the registry on this machine. Returns null if done, else the reason why not. */
   act(name: string, order: MachineOrder): Promise<string | null> {
-    const acts = {
-      revoke: (generation: number) => this.revoke(generation),
-      registerAgain: () => this.registerAgain(),
-      believe: () => this.believe(),
-    };
-    return executeOrder({ env: this.env, state: this.#state, removal: this.#removal, acts }, name, order);
+    return executeOrder({ env: this.env, state: this.#state, removal: this.#removal, acts: this }, name, order);
+  }
+
+  /** Follows a new set of rules. Resolves to true if the Node changes, or would change and may not. */
+  async followRules(order: RulesOrder): Promise<boolean> {
+    const isChanged = await this.#ruling.follow(order);
+    this.#atOnce(isChanged && order.mayChange);
+    return isChanged;
+  }
+
+  /** Returns what rules would change at the Node; null for nothing. */
+  tryRules(objects: RuleObject[]): Promise<RulesChange | null> {
+    return this.#ruling.attempt(objects);
   }
 
   /** Returns the senders that report with this machine's key. */

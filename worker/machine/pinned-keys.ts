@@ -59,6 +59,7 @@ const OF_ONE_MACHINE = [
   "leftOut",
   "others",
   "putBack",
+  "ruled",
   "bounded",
   "isSkewed",
   "skewMs",

@@ -14,6 +14,7 @@ import type { RegistryObject } from "../registry/registry-object.ts";
 import type { NodeRecords, PublicKey } from "../storage/records.ts";
 import { CHANGE_AGAIN_SECONDS, CHANGED_TOO_OFTEN, type Refusal, UNAUTHENTICATED } from "./answers.ts";
 import type { MachineState } from "./machine-state.ts";
+import { noteFollowed } from "./ruling.ts";
 import { type SignedRequest, type VerifiedRequest, verifySigned } from "./pinned-keys.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 
@@ -127,6 +128,7 @@ export class RegistryStatus {
     const confirmed = await this.#registry().confirm(...pin, intervalMs);
     // Another machine may have been pinned before the registry answered. The answer is not about that machine.
     if (keys.pinInUse() !== key) return false;
+    noteFollowed(records, confirmed?.rules ?? []);
     const toldAtMs = { ...this.#settled()?.toldAtMs, [origin]: nowMs };
     if (confirmed) records.put("settled", { key, toldAtMs, gateway: confirmed.gateway });
     else records.put("enrolment", { ...enrolment, isRevoked: true });

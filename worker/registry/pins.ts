@@ -146,6 +146,8 @@ export interface PinnedKey {
 export interface ConfirmedPin {
   /** The number of the machine's gateway; null without gateways. */
   gateway: number | null;
+  /** As followedRevisions of rules.ts. An earlier version sends none. */
+  rules?: number[];
 }
 
 /**

@@ -1,17 +1,16 @@
 // Defines the registry: the one Durable Object with join tokens, pins of names to keys, machines that wait for
 // approval, operators, and the logs of changes. The registry stores no private key and no secret.
-import type { BulkQuery, NewOperator, RevocationsQuery } from "../../shared/protocol/administration-api.ts";
+import type { NewOperator, RevocationsQuery } from "../../shared/protocol/administration-api.ts";
 import type { BackupCell, BackupPage } from "../../shared/protocol/backup.ts";
 import type { DecidedRequest } from "../../shared/protocol/join-tokens.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, fleetIndex, gatewaySize, origins } from "../env.ts";
 import { mintJoinToken } from "../identity/join-token.ts";
-import { parseMacKeys, randomNonce } from "../identity/mac-keys.ts";
+import { parseMacKeys } from "../identity/mac-keys.ts";
 import { mintOperatorSecret } from "../identity/operator.ts";
 import { ApiserverProbe, askForNode, askForNodeFeature, type Probed } from "../kube/probe.ts";
 import type { Measured } from "../metrics/metrics.ts";
-import { LazyAlarm } from "../storage/lazy-alarm.ts";
-import { migrate, StoredObject } from "../storage/migrations.ts";
+import { migrate } from "../storage/migrations.ts";
 import { ALL_ROWS, column, type RowsPage } from "../storage/query.ts";
 import {
   type AdmissionRequest,
@@ -31,18 +30,7 @@ import {
 } from "./audit.ts";
 import { type AnswerNote, type Asking, Askings, type NotYet } from "./askings.ts";
 import { Imports, readTable, type RegistryTable } from "./imports.ts";
-import {
-  BULK_PACE,
-  type BulkToPlan,
-  bulkTurnOf,
-  type ConfirmedBulk,
-  listBulks,
-  planBulk,
-  showBulk,
-  startPlanned,
-  startSilentRemovals,
-  stopBulk,
-} from "./bulk.ts";
+import { startSilentRemovals } from "./bulk.ts";
 import {
   gatewaysInUse,
   noteCapacity,
@@ -77,18 +65,19 @@ import {
   wasPinned,
 } from "./pins.ts";
 import { Refusals } from "./refusals.ts";
+import { RegistryWithRollouts } from "./rollouts.ts";
+import { followedRevisions } from "./rules.ts";
 import { REGISTRY_MIGRATIONS } from "./schema.ts";
 import { fromText, type SessionHolder, Sessions, type SignInRequest } from "./sessions.ts";
 import { createToken, endTokens, listedToken, listTokens, revokeToken } from "./tokens.ts";
 import { Turns } from "./turns.ts";
 import { currentMs } from "../clock.ts";
 
-export class RegistryObject extends StoredObject {
+export class RegistryObject extends RegistryWithRollouts {
   readonly #sql: SqlStorage;
   readonly #refusals: Refusals;
   readonly #apiserver: ApiserverProbe;
   readonly #pending: PendingUpdates;
-  readonly #alarm: LazyAlarm;
   readonly #sessions: Sessions;
   readonly #imports: Imports;
   readonly #turns = new Turns();
@@ -98,7 +87,6 @@ export class RegistryObject extends StoredObject {
     super(ctx, env);
     migrate(ctx.storage, REGISTRY_MIGRATIONS);
     this.#apiserver = new ApiserverProbe(askForNode(env), currentMs, askForNodeFeature(env));
-    this.#alarm = new LazyAlarm(ctx.storage, currentMs);
     this.#sql = ctx.storage.sql;
     this.#refusals = new Refusals(this.#sql);
     this.#sessions = new Sessions(this.#sql, env);
@@ -216,7 +204,7 @@ export class RegistryObject extends StoredObject {
       const size = payingSize(this.#sql, gatewaySize(this.env), intervalMs);
       const confirmed = confirmPin(this.#sql, pinned, size, currentMs());
       if (confirmed) noteOrigin(this.#sql, name, origin, currentMs());
-      return confirmed;
+      return confirmed && { ...confirmed, rules: followedRevisions(this.#sql) };
     });
   }
 
@@ -351,49 +339,13 @@ export class RegistryObject extends StoredObject {
     return listRevocations(this.#sql, query);
   }
 
-  /** Stores the list of a dry run, for a confirmation. */
-  planBulk(plan: BulkToPlan) {
-    return this.#atomically(() => planBulk(this.#sql, plan, randomNonce() + randomNonce(), currentMs()));
-  }
-
-  /** Starts an action whose dry run was confirmed. */
-  async startBulk(confirmed: ConfirmedBulk) {
-    const started = this.#atomically(() => startPlanned(this.#sql, confirmed, currentMs()));
-    if (started.ok) await this.#alarm.atLatest(currentMs());
-    return started;
-  }
-
-  /** Returns the actions on many machines, newest first. */
-  listBulks(limit: number) {
-    return listBulks(this.#sql, limit);
-  }
-
-  /** Returns a bulk action; null if the ID is unknown. Sets the alarm of a running action, since alarms may be lost. */
-  async showBulk(id: number, query: BulkQuery) {
-    const bulk = showBulk(this.#sql, id, query);
-    if (bulk?.state === "running") await this.#alarm.atLatest(currentMs() + BULK_PACE.againMs);
-    return bulk ?? null;
-  }
-
-  /** Stops an action on many machines. Fails if no action has this ID. */
-  stopBulk(id: number, who: string): Result<null> {
-    return this.#atomically(() => stopBulk(this.#sql, id, who, currentMs()));
-  }
-
   /**
    * Removes join tokens that ended long ago, and starts removing the Nodes of machines silent for
    * REMOVE_SILENT_NODES_DAYS. The cron trigger calls this daily, also in earlier versions, so that the name stays.
    */
   async removeSilentNodes(): Promise<void> {
     this.#atomically(() => endTokens(this.#sql, currentMs()));
-    if (await startSilentRemovals(this.ctx.storage, this.env)) await this.#alarm.atLatest(currentMs());
-  }
-
-  /** Executes the actions on many machines. */
-  override async alarm(): Promise<void> {
-    this.#alarm.rang();
-    const nextMs = await bulkTurnOf(this.ctx.storage, this.env);
-    if (nextMs !== null) await this.#alarm.atLatest(nextMs);
+    if (await startSilentRemovals(this.ctx.storage, this.env)) await this.alarmAt(currentMs());
   }
 
   /** Returns a page of one of the three logs, newest first. */

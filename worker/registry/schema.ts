@@ -1,6 +1,7 @@
 // Defines the registry's tables and migrations, which storage/migrations.ts runs.
 import type { Migration } from "../storage/migrations.ts";
 import { IMPORTS_MIGRATION } from "./imports.ts";
+import { RULES_MIGRATION } from "./rules.ts";
 
 /** The migrations of the registry. Append only: existing registries have run the earlier entries. */
 export const REGISTRY_MIGRATIONS: readonly Migration[] = [
@@ -112,4 +113,5 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
     sql: "CREATE TABLE gateway_capacities (number INTEGER PRIMARY KEY, machines INTEGER NOT NULL);",
     usableFrom: 12,
   },
+  { sql: RULES_MIGRATION, usableFrom: 12 },
 ];

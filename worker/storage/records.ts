@@ -4,8 +4,9 @@ import type { SeenSenders } from "../../shared/node/duplicate-senders.ts";
 import type { DecidedCondition } from "../../shared/node/decided.ts";
 import type { Maintenance } from "../../shared/node/maintenance.ts";
 import type { EventCorrelator } from "../../shared/events/correlator.ts";
-import type { Node } from "../../shared/kubernetes/types.ts";
+import type { Node, Taint } from "../../shared/kubernetes/types.ts";
 import type { OthersParts, WrittenParts } from "../../shared/node/parts.ts";
+import type { RulesResult } from "../../shared/features/rules-result.ts";
 import type { AskedTaints } from "../../shared/node/taints.ts";
 import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
@@ -192,6 +193,13 @@ export interface NodeRecords {
   podCIDRs: string;
   /** The shim's process in the history, with token buckets for new processes: registrations, fresh event counts. */
   process: { startId: string; registrations?: TokenBucket; freshEvents?: TokenBucket };
+  /**
+   * The result of the deployment's rules for the machine's features, and the revision of the rules. `isDue`: the
+   * features or the rules have changed since. Absent as long as the machine knows of no rules.
+   */
+  ruled: { revision: number; result?: RulesResult; isDue?: true };
+  /** The taints of rules that the Node was given; absent without one. */
+  ruleTaints: readonly Taint[];
   /** The maintenance that an operator has ordered; absent without one, and once the Node shows its end. */
   maintenance: Maintenance;
   /** The conditions that operators end, with the marks of their problems; absent without an order. */

@@ -45,6 +45,7 @@ import {
   recordHeldBack,
   recordLeftOut,
   recordOthers,
+  ruledParts,
 } from "./parts.ts";
 
 /** The data that decides which labels a machine's Node has. */
@@ -121,8 +122,9 @@ export function decideStatus(
   const leftOut: string[] = [];
   const form = formNow(machine, original);
   const holder = grantHolder(machine);
+  const ruled = ruledParts(machine);
   const bound: Setter = (node) => {
-    leftOut.push(...withinGrant(kubeletsView(original), node, facts, holder));
+    leftOut.push(...withinGrant(kubeletsView(original), node, facts, holder), ...ruled.leftOut);
     leftOut.push(...imagesLeftOut(facts, node.status.images?.length ?? 0));
     if (form === "moved" && isBystander(node, enrolment.withoutFactsOnlyTaint))
       leftOut.push(...movedLabels(facts, enrolment.labels ?? {}, leftOut));
@@ -153,7 +155,7 @@ export function decideStatus(
     ...setters,
     bound,
     maintained(maintenanceFor(records, original)),
-    ...ownSetters(machine, holder.fieldManager, form, original),
+    ...ownSetters(machine, holder.fieldManager, form, ruled.parts, original),
     leave,
     ...(machine.isBetweenReports ? [keepHeartbeats(original)] : []),
   ]);

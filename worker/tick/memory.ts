@@ -32,6 +32,8 @@ export interface TickMemory {
   /** Present while the apiserver does not accept writes of the lease. `statusBackOff`: writes of the status. */
   leaseBackOff?: BackOff | undefined;
   statusBackOff?: BackOff | undefined;
+  /** When a refused change of rules' taints is tried again, in milliseconds since 1970. */
+  taintsAgainAtMs?: number | undefined;
   /** The time of the last check of a name that another writer has taken. */
   lookedAtMs?: number | undefined;
 }

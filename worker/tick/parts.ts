@@ -2,6 +2,7 @@
 // that other writers undo, and parts that the join token does not grant. Each change is a line of history and a message
 // to the machine.
 import { MAX_IMAGE_BYTES } from "../../shared/from-report/reported-status.ts";
+import { type GrantedParts, withinRules } from "../../shared/from-report/rules-within-grant.ts";
 import { type GrantHolder, namesToCheck } from "../../shared/from-report/within-grant.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { dnsSubdomainErrors } from "../../shared/kubernetes/validation.ts";
@@ -101,6 +102,14 @@ export function grantHolder({ name, enrolment, deployment, records }: GrantedMac
   const { names = {} } = records.get("nodeNames") ?? {};
   const isOtherNode = (text: string) => Object.hasOwn(names, text) && names[text] !== false;
   return { name, grant: enrolment, fieldManager: fieldManagerOf(deployment), isOtherNode };
+}
+
+/** Returns the parts of rules that the machine's Node has, as far as its grant allows them. */
+export function ruledParts({
+  records,
+  enrolment,
+}: Pick<GrantedMachine, "records" | "enrolment">): GrantedParts {
+  return withinRules(records.get("ruled")?.result, enrolment);
 }
 
 interface NamingMachine extends GrantedMachine {

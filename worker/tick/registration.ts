@@ -58,9 +58,10 @@ import type { TickMemory } from "./memory.ts";
 import { publishAgain } from "./node-feature.ts";
 import { type TurningMachine, waitForTurn } from "./node-turn.ts";
 import { claimNode, isNodeMissing, recordLoss } from "./own-node.ts";
-import { grantHolder, recordLeftOut } from "./parts.ts";
+import { grantHolder, recordLeftOut, ruledParts } from "./parts.ts";
 import { isReady, phaseAfter, recordPhase, refusalMessage } from "./phase.ts";
 import { AGAIN_WHEN_READY, staysDeleted, wasReady } from "./register-again.ts";
+import { addRuleTaints, noteRuleTaints } from "./rule-taints.ts";
 
 export interface RegisteringMachine extends FormingMachine, Stored, TurningMachine {
   name: string;
@@ -143,8 +144,11 @@ async function attemptWith(
   recordInitial(machine, initial.value, nowMs);
   // The taint of a cordon is not restored, because the taint appears and disappears with the cordon.
   const taints = (node.spec.taints ?? []).filter((taint) => !isSameTaint(taint, UNSCHEDULABLE_TAINT));
-  if (isDeleted || isKnownNotReady(machine))
-    keepOthersMarks(node, records.get("node")?.node ?? {}, everAsked(known));
+  if (isDeleted || isKnownNotReady(machine)) {
+    const ours = [...everAsked(known), ...(records.get("ruleTaints") ?? [])];
+    keepOthersMarks(node, records.get("node")?.node ?? {}, ours);
+  }
+  addRuleTaints(node, machine);
   if (sizeOf(node) > MAX_NODE_BYTES) return waiting(machine, TOO_LARGE);
   node.metadata.annotations = { ...node.metadata.annotations, [OWNER_ANNOTATION]: deployment };
   const held = await waitForTurn(machine, node, 0);
@@ -246,6 +250,7 @@ function recordRegistered(
   // Other writers have not undone any part of a new Node.
   if (isCreated) records.remove("putBack");
   records.put("node", { node, ...status, readAgain: false });
+  if (isCreated) noteRuleTaints(machine, node);
   const known = records.get("registration");
   const createdAtMs = isCreated ? nowMs : known?.createdAtMs;
   const stated = askedTaints(known, taints, isCreated ? null : node);
@@ -396,8 +401,9 @@ function initialNode(machine: RegisteringMachine, nowMs: number): Result<Initial
   if (!initial.ok) return initial;
   const { node } = initial.value;
   const holder = grantHolder(machine);
-  const leftOut = withinGrant(undefined, node, facts, holder);
-  setNodeStatus(node, ownSetters(machine, holder.fieldManager, wantedForm(marks)));
+  const ruled = ruledParts(machine);
+  const leftOut = [...withinGrant(undefined, node, facts, holder), ...ruled.leftOut];
+  setNodeStatus(node, ownSetters(machine, holder.fieldManager, wantedForm(marks), ruled.parts));
   if (marks.isUnschedulable && isBystander(node, enrolment.withoutFactsOnlyTaint)) cordon(node);
   return success({ node, events, leftOut });
 }

@@ -25,6 +25,7 @@ import { learnNames, leftOutMessage, othersMessage } from "./parts.ts";
 import { isReady, phaseAfter, refusalMessage } from "./phase.ts";
 import { staysDeleted } from "./register-again.ts";
 import { register, type RegisteringMachine } from "./registration.ts";
+import { writeRuleTaints } from "./rule-taints.ts";
 import { isStatusDue, writeStatus, type WritingMachine } from "./status.ts";
 
 export interface TickInput extends Stored, Pick<TurningMachine, "nodeTurn"> {
@@ -66,6 +67,8 @@ type TickingMachine = RegisteringMachine & RenewingMachine & WritingMachine;
 const REGISTRATION_DEADLINE_MS = 4000;
 const LEASE_DEADLINE_MS = 3000;
 const STATUS_DEADLINE_MS = 4000;
+/** The time limit of a change of rules' taints, which is rare. */
+const TAINTS_DEADLINE_MS = 1000;
 /** The least reports in a lease duration for skipping a renewal: one lost report must not expire the lease. */
 const LEAST_REPORTS = 3;
 
@@ -100,6 +103,7 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
   }
   const { error, lost } = await writeHeartbeat(machine, memory, { startedMs, wasEvicted, created });
   if (lost) return lose(machine, memory, lost);
+  if (!error) await writeRuleTaints(machine, memory, TAINTS_DEADLINE_MS);
   const ready = isReady(records.get("node")?.node);
   if (error) return { phase: phaseAfter(error, records), ready, ...refusalMessage(error) };
   const isRuntimeMissing = missingRuntime(facts, records.get("runtime") ?? {}) !== null;

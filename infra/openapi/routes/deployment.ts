@@ -26,6 +26,7 @@ import {
   tokensSchema,
 } from "../../../shared/protocol/operator-answers.ts";
 import { indexStateSchema } from "../../../shared/protocol/fleet-answers.ts";
+import { rulesSchema, rulesTrialAnswerSchema } from "../../../shared/protocol/rules.ts";
 import {
   AFTER,
   BEFORE,
@@ -205,6 +206,37 @@ export const DEPLOYMENT_DESCRIPTIONS = {
       more: "The Worker would remove these Nodes if the variable REMOVE_SILENT_NODES_DAYS had this number. The longest silence is first.",
       about: { days: "1 to 3,650." },
       answers: { 200: json("At most 10,000 Nodes.", { silentNodesSchema }) },
+    },
+  }),
+  ...grouped("rules", {
+    "GET /v1/rules": {
+      id: "getRules",
+      what: "Show the present rules, the machines that they match, their rollout, and the earlier revisions",
+      answers: { 200: json("The rules.", { rulesSchema }) },
+    },
+    "PUT /v1/rules": {
+      id: "putRules",
+      what: "Replace the whole set of rules, and start its rollout to all machines",
+      more:
+        "The set has a new revision. Unless the revision in `base` is present, the answer is a conflict. With more " +
+        "changed Nodes than `mayChange` the rollout stops.",
+      answers: { 200: json("The new rules, whose rollout has begun.", { rulesSchema }) },
+    },
+    "POST /v1/rules/try": {
+      id: "tryRules",
+      what: "Try a set of rules on a page of machines, and list the changes of their Nodes",
+      more: "Changes nothing. Wakes the objects of at most 50 machines, sorted by name.",
+      answers: { 200: json("What would change.", { rulesTrial: rulesTrialAnswerSchema }) },
+    },
+    "POST /v1/rules/undo": {
+      id: "undoRules",
+      what: "Go back to the rules of an earlier revision, as a new revision",
+      answers: { 200: json("The new rules, whose rollout has begun.", { rulesSchema }) },
+    },
+    "POST /v1/rules/continue": {
+      id: "continueRules",
+      what: "Continue a rollout of rules that has stopped",
+      answers: { 200: json("The rules, whose rollout continues.", { rulesSchema }) },
     },
   }),
   ...grouped("bulk", {

@@ -27,6 +27,7 @@ const known = (more: Partial<KnownMachine> = {}): KnownMachine => ({
   address: "",
   process: "",
   transport: "http",
+  rules: [],
   key: { thumbprint: "t", token: "token", pinnedAtMs: SINCE_MS, isUsed: true },
   ...more,
 });

@@ -90,7 +90,8 @@ function executorIn(situation: Situation = {}) {
   };
   const requests = { offerTicket: (isLate?: boolean) => (isLate ? "late ticket" : "ticket") };
   const index = { update: (address?: string) => note(`index ${address ?? "without an address"}`) };
-  const parts = [state, requests, { confirm }, upkeep, index] as unknown[];
+  const ruling = { isDue: () => false };
+  const parts = [state, requests, { confirm }, upkeep, index, ruling] as unknown[];
   const executor = new ReportExecutor(...(parts as ConstructorParameters<typeof ReportExecutor>));
   const report = {
     startId: "start-1",

@@ -1,0 +1,113 @@
+// Tests the result of a deployment's rules for one machine: what the apiserver can store, in the order of objects.
+import { describe, expect, it } from "vitest";
+import type { FeatureRule } from "../../../shared/features/rules.ts";
+import { rulesResult } from "../../../shared/features/rules-result.ts";
+
+const always = (more: Partial<FeatureRule> = {}): FeatureRule => ({ name: "rule", ...more });
+const object = (name: string, ...rules: FeatureRule[]) => ({ name, rules });
+const machine = {
+  flags: { "cpu.cpuid": ["AVX"] },
+  attributes: { "local.feature": { gpus: "2" } },
+  instances: {
+    "pci.device": {
+      attributes: ["vendor", "class"],
+      rows: [
+        ["10de", "0300"],
+        ["8086", null],
+      ],
+    },
+  },
+};
+const ofVendor = (vendor: string): FeatureRule["matchFeatures"] => [
+  { feature: "pci.device", matchExpressions: { vendor: { op: "In", value: [vendor] } } },
+];
+
+it("objects count in the order of their names → the last value of a label", () => {
+  const { labels, matched } = rulesResult(
+    [
+      object("b", always({ labels: { "example.com/a": "2" } })),
+      object("a", always({ labels: { "example.com/a": "1" } })),
+    ],
+    machine,
+  );
+  expect([labels, matched]).toEqual([{ "example.com/a": "2" }, ["a/rule", "b/rule"]]);
+});
+
+it("a rule matches the machine's devices, of which one lacks an attribute", () => {
+  const rules = object(
+    "o",
+    always({ name: "gpu", matchFeatures: ofVendor("10de") }),
+    always({ name: "other", matchFeatures: ofVendor("1002") }),
+  );
+  expect(rulesResult([rules], machine).matched).toEqual(["o/gpu"]);
+  expect(rulesResult([rules], undefined).matched).toEqual([]);
+});
+
+describe("what no Node can have → refused, and the rest counts", () => {
+  it.each<[Partial<FeatureRule>, string]>([
+    [
+      { extendedResources: { "example.com/r": "-1" } },
+      "resource example.com/r: must be a whole number, not below 0",
+    ],
+    [
+      { extendedResources: { "example.com/r": "1.5" } },
+      "resource example.com/r: must be a whole number, not below 0",
+    ],
+    [
+      { extendedResources: { "example.com/r": "@local.feature.none" } },
+      "resource example.com/r: @local.feature.none: no such element of a feature",
+    ],
+    [
+      { taints: [{ key: "example.com/a b", effect: "NoSchedule" }] },
+      "taint example.com/a b:NoSchedule: name part must consist of",
+    ],
+    [
+      { taints: [{ key: "example.com/a", value: "a b", effect: "NoSchedule" }] },
+      "taint example.com/a:NoSchedule: a valid label must be",
+    ],
+    [
+      { labels: { "kubernetes.io/os": "x" } },
+      "label kubernetes.io/os: the namespace kubernetes.io is not allowed",
+    ],
+    [{ labels: { "example.com/a": "a\u0007" } }, "label example.com/a: a valid label must be"],
+  ])("%j", (rule, fault) => {
+    const rules = [
+      object("o", always({ ...rule }), always({ name: "well", labels: { "example.com/well": "" } })),
+    ];
+    const { refused, labels, resources, taints } = rulesResult(rules, machine);
+    expect(refused).toEqual([expect.stringContaining(fault)]);
+    expect([labels, resources, taints]).toEqual([{ "example.com/well": "" }, {}, []]);
+  });
+});
+
+it("a resource of a feature's element → its amount as Kubernetes prints it", () => {
+  const rules = [
+    object(
+      "o",
+      always({ extendedResources: { "example.com/a": "@local.feature.gpus", "example.com/b": "2048Ki" } }),
+    ),
+  ];
+  expect(rulesResult(rules, machine).resources).toEqual({ "example.com/a": "2", "example.com/b": "2Mi" });
+});
+
+it("two taints of the same key and effect → the last", () => {
+  const taints = [
+    { key: "example.com/a", value: "1", effect: "NoSchedule" },
+    { key: "example.com/a", value: "2", effect: "NoSchedule" },
+  ];
+  expect(rulesResult([object("o", always({ taints }))], machine).taints).toEqual([taints[1]]);
+});
+
+describe("limits", () => {
+  const many = (count: number) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, at) => [`example.com/l${String(at).padStart(3, "0")}`, ""]),
+    );
+  it.each([
+    ["256 labels → all", 256, 256, []],
+    ["257 labels → the first 256, and why", 257, 256, ["label: 257, of which the first 256 count"]],
+  ])("%s", (_, count, kept, refused) => {
+    const result = rulesResult([object("o", always({ labels: many(count) }))], machine);
+    expect([Object.keys(result.labels).length, result.refused]).toEqual([kept, refused]);
+  });
+});
