@@ -413,14 +413,14 @@ export class NodeObject extends StoredObject {
 
   /** Executes a bulk action for the registry on this machine. Returns null if done, else the reason why not. */
   act(name: string, order: MachineOrder): Promise<string | null> {
-    return executeOrder({ env: this.env, state: this.#state, removal: this.#removal, acts: this }, name, order);
+    const of = { env: this.env, state: this.#state, removal: this.#removal, acts: this };
+    return executeOrder(of, name, order);
   }
 
   /** Follows a new set of rules. Resolves to true if the Node changes, or would change and may not. */
   async followRules(order: RulesOrder): Promise<boolean> {
     const isChanged = await this.#ruling.follow(order);
-    this.#atOnce(isChanged && order.mayChange);
-    return isChanged;
+    return this.#atOnce(isChanged && order.mayChange) || isChanged;
   }
 
   /** Returns what rules would change at the Node; null for nothing. */
