@@ -49,10 +49,13 @@ const TOO_LARGE = "the expression is too large";
 class Program {
   readonly #steps: Step[] = [{ does: "end" }];
   readonly #start: number;
+  /** The text with which each match begins; null if a match can begin only where the text begins. */
+  readonly #prefix: string | null;
   #parts = 0;
 
   constructor(part: Part) {
     this.#start = this.#add(part, 0);
+    this.#prefix = prefixOf(part);
   }
 
   /** Adds the steps of a part, which continue with the step `next`. Returns the first step. */
@@ -102,11 +105,12 @@ class Program {
 
   /** Tries each start in turn. No step is tried twice at one place, as in RE2's bitstate: the second try fails too. */
   match(text: string, groups: number): Match | null {
-    const width = text.length + 1;
-    const tried = new Uint8Array((this.#steps.length * width + 7) >> 3);
-    for (let index = 0; index < width; index++) {
-      const slots = this.#matchAt(text, index, groups, tried);
-      if (slots === null) continue;
+    let index = this.#startFrom(text, 0);
+    if (index < 0) return null;
+    const tried = new Uint8Array((this.#steps.length * (text.length + 1) + 7) >> 3);
+    const slots: (number | undefined)[] = Array.from({ length: 2 * groups + 2 });
+    for (; index >= 0; index = this.#startFrom(text, index + 1)) {
+      if (!this.#matchAt(text, index, slots, tried)) continue;
       const end = slots[1] ?? index;
       const rest = Array.from({ length: groups }, (_, group) => {
         const [from, to] = [slots[2 * group + 2], slots[2 * group + 3]];
@@ -117,14 +121,15 @@ class Program {
     return null;
   }
 
-  #matchAt(
-    text: string,
-    index: number,
-    groups: number,
-    tried: Uint8Array,
-  ): readonly (number | undefined)[] | null {
+  /** Returns the first place from the index on where a match may begin; -1 if there is none. */
+  #startFrom(text: string, index: number): number {
+    if (this.#prefix === null) return index === 0 ? 0 : -1;
+    return index > text.length ? -1 : text.indexOf(this.#prefix, index);
+  }
+
+  /** Reports whether there is a match that begins at the index, and sets `slots`. Without a match they do not change. */
+  #matchAt(text: string, index: number, slots: (number | undefined)[], tried: Uint8Array): boolean {
     const width = text.length + 1;
-    const slots: (number | undefined)[] = Array.from({ length: 2 * groups + 2 });
     const left: Job[] = [{ number: this.#start, at: index }];
     for (let job = left.pop(); job !== undefined; job = left.pop()) {
       if ("slot" in job) {
@@ -139,7 +144,7 @@ class Program {
         const step = this.#steps[number]!;
         if (step.does === "end") {
           slots[1] = at;
-          return slots;
+          return true;
         }
         if (step.does === "one") {
           const codePoint = text.codePointAt(at);
@@ -153,7 +158,29 @@ class Program {
         number = step.next;
       }
     }
-    return null;
+    return false;
+  }
+}
+
+/** Returns the text with which each match begins, "" if none is known; null if it begins where the text begins. */
+function prefixOf(part: Part): string | null {
+  switch (part.kind) {
+    case "one":
+      return part.text ?? "";
+    case "at":
+      return part.place === "textStart" ? null : "";
+    case "group":
+      return prefixOf(part.part);
+    case "all": {
+      let prefix = "";
+      for (const each of part.parts) {
+        if (each.kind !== "one" || each.text === undefined) return prefix || prefixOf(each);
+        prefix += each.text;
+      }
+      return prefix;
+    }
+    default:
+      return "";
   }
 }
 
