@@ -7,7 +7,7 @@ import type { Vitals } from "../../shared/protocol/report.ts";
 import { type CloudFlags, machineCloud } from "../sources/cloud/provider.ts";
 import { programLines } from "../base/program-lines.ts";
 import { dropInFolder } from "../sources/drop-ins/drop-ins.ts";
-import { bootID } from "../sources/kernel/names.ts";
+import { bootID, firstProcessMs } from "../sources/kernel/names.ts";
 import { type ProblemDetectors, problemDetectors } from "../sources/problems/detectors.ts";
 import { problemStore } from "../sources/problems/problem-store.ts";
 import { valueOr } from "../../shared/result.ts";
@@ -83,6 +83,7 @@ export function machineDetectors(
     nowMs: monotonicMs,
     wallMs,
     uptimeMs: () => uptime() * 1000,
+    firstProcessMs: () => valueOr(firstProcessMs("/"), 0),
     run: programLines,
     runForCode,
     pause: (ms, signal) => pause(ms, { signal, ref: false }),

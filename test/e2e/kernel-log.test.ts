@@ -90,6 +90,8 @@ describe.skipIf(isSkipped || !existsSync("/dev/kmsg"))(title, () => {
     await beginsAndEnds("DaemonIll", (line) => void sh(`logger -t daemon '${line}'`));
   });
 
+  it("the journal has no lines of the kernel → DropInsFailed", () => condition("DropInsFailed", "True"));
+
   it("--kmsg, where the journal has no lines of the kernel → one more capability, and the condition", async () => {
     sh("node-shim install-service --kmsg");
     // Only CAP_SYSLOG.

@@ -1,6 +1,6 @@
 // Reads this machine's name, its IDs, the ID of its boot, and the name of its operating system.
 import { getHostname } from "../../../shared/node/node-name.ts";
-import type { Result } from "../../../shared/result.ts";
+import { type Result, success } from "../../../shared/result.ts";
 import { type Reading, readKernelFile } from "../../base/reading.ts";
 import type { DiskReader } from "./served-files.ts";
 
@@ -19,6 +19,19 @@ const DBUS_MACHINE_ID = "/var/lib/dbus/machine-id";
 /** Reads the ID of the present boot from cAdvisor's `boot_id_file`. */
 export function bootID(root: string): Reading<string> {
   return trimmed(readKernelFile(root, BOOT_ID), BOOT_ID);
+}
+
+const FIRST_PROCESS = "/proc/1/stat";
+/** The unit of times in /proc (USER_HZ), in milliseconds: the same on all platforms of Node.js. */
+const TICK_MS = 10;
+
+/** Reads when the first process started, in milliseconds since the kernel's start: in a container much later. */
+export function firstProcessMs(root: string): Reading<number> {
+  const stat = readKernelFile(root, FIRST_PROCESS);
+  if (!stat.ok) return stat;
+  // The name of the process may have blanks. `starttime` is the 20th field after it.
+  const ticks = stat.value.slice(stat.value.lastIndexOf(")") + 2).split(" ")[19];
+  return success(Number(ticks) * TICK_MS);
 }
 
 /** Reads the machine ID: the first readable file counts, even an empty one (cAdvisor `machine_id_file`). */

@@ -1,13 +1,14 @@
 // Runs a monitor of a log: reads its lines, and turns matches into conditions and events.
 import { faultOf } from "../../base/fault.ts";
 import type { LogMonitorConfig } from "./config.ts";
-import { logSource } from "./log-source.ts";
+import { logSource, type SourceOptions } from "./log-source.ts";
 import { type Found, lineMatcher } from "./matcher.ts";
 import { failedMonitor, type Monitor, type MonitorOptions } from "./monitor.ts";
 import { ProblemConditions } from "./problem-state.ts";
 
-/** Milliseconds between two reads of a log, and before a log that cannot be read is tried again. */
-const EVERY_MS = 1000;
+/** Milliseconds between two reads. Each read of a file needs two calls of another thread, which cost most of its time. */
+const EVERY_MS = { filelog: 2000, journald: 1000, kmsg: 1000 } as const;
+/** Milliseconds before a log that cannot be read is tried again. */
 const RETRY_MS = 30_000;
 /** Milliseconds of work between two pauses: a user who floods a log must not hold up the shim's reports. */
 const WORK_MS = 100;
@@ -15,7 +16,8 @@ const WORK_MS = 100;
 export function logMonitor(config: LogMonitorConfig, options: MonitorOptions): Monitor {
   const { nowMs, wallMs, uptimeMs, pause, warn, record } = options;
   const sinceMs = Math.max(wallMs() - uptimeMs() + config.delayMs, wallMs() - config.lookbackMs);
-  const source = logSource(config, { ...options, sinceMs, turn: (signal) => pause(EVERY_MS, signal) });
+  const turn = turnsOf(EVERY_MS[config.plugin], options);
+  const source = logSource(config, { ...options, sinceMs, turn });
   if (!source.ok) return failedMonitor(source.error, nowMs);
   const conditions = new ProblemConditions(config.conditions, nowMs, record);
   const take = matchTaker(config, conditions, (reason, message) =>
@@ -80,6 +82,12 @@ export function logMonitor(config: LogMonitorConfig, options: MonitorOptions): M
     clear: (order) => conditions.clear(order),
   };
 }
+
+/** Returns the wait between two reads. All monitors read at the same times: to wake the process costs as much as a read. */
+const turnsOf =
+  (everyMs: number, { nowMs, pause }: MonitorOptions): SourceOptions["turn"] =>
+  (signal) =>
+    pause(everyMs + 1 - Math.floor(nowMs() % everyMs), signal);
 
 interface Portions extends Pick<MonitorOptions, "nowMs" | "pause"> {
   signal: AbortSignal;

@@ -24,6 +24,8 @@ export interface SourceOptions {
   wallMs: () => number; // typically wallMs
   /** Returns milliseconds since the kernel's start. */
   uptimeMs: () => number;
+  /** Returns when the first process started, in milliseconds since the kernel's start: in a container much later. */
+  firstProcessMs: () => number;
   run: typeof programLines;
   /** Waits until the next turn, typically a second, or until the signal is aborted. */
   turn: (signal: AbortSignal) => Promise<void>;
@@ -46,13 +48,16 @@ export function logSource(config: LogMonitorConfig, options: SourceOptions): Res
   // journalctl reads all journals by default, also those of a machine that keeps none on its disk.
   const folder = logPath === "" || logPath === "/var/log/journal" ? [] : [`--directory=${logPath}`];
   // Each user can write lines with any identifier, but none that come from the kernel.
-  const isKernel = source === "kernel" ? ["_TRANSPORT=kernel"] : [];
-  return success(journalSource([...folder, `SYSLOG_IDENTIFIER=${source}`, ...isKernel], options));
+  const isKernel = source === "kernel" ? OF_KERNEL : [];
+  const matches = [...folder, `SYSLOG_IDENTIFIER=${source}`, ...isKernel];
+  // The lines of another folder may be of another boot or machine.
+  const checked = folder.length === 0 ? isKernel : null;
+  return success(journalSource(matches, checked, options));
 }
 
 /** Reads /dev/kmsg; the kernel's part of the journal if the device is out of reach, as in the service's sandbox. */
 function kernelSource(options: SourceOptions): LogSource {
-  if (!isKernelBufferReadable()) return journalSource(["_TRANSPORT=kernel"], options);
+  if (!isKernelBufferReadable()) return journalSource(OF_KERNEL, OF_KERNEL, options);
   return {
     read: (signal) => readKernelBuffer(signal, options.turn),
     lineOf: recordLine(options),
@@ -61,6 +66,7 @@ function kernelSource(options: SourceOptions): LogSource {
 }
 
 const KERNEL_BUFFER = "/dev/kmsg";
+const OF_KERNEL = ["_TRANSPORT=kernel"];
 
 function isKernelBufferReadable(): boolean {
   try {
@@ -117,19 +123,27 @@ function recordLine({ sinceMs, wallMs, uptimeMs }: SourceOptions): LogSource["li
 
 interface JournalEntry {
   __REALTIME_TIMESTAMP?: string;
+  __MONOTONIC_TIMESTAMP?: string;
   __CURSOR?: string;
   MESSAGE?: unknown;
 }
 
-function journalSource(matches: readonly string[], { sinceMs, run, turn }: SourceOptions): LogSource {
+/** `checked`: what the lines of this boot must match, or else the journal is no source of them; null if nothing. */
+function journalSource(
+  matches: readonly string[],
+  checked: readonly string[] | null,
+  options: SourceOptions,
+): LogSource {
+  const { sinceMs, run, turn } = options;
   let last = "";
   return {
     async *read(signal) {
       const { __CURSOR: cursor } = entryOf(last) ?? {};
+      const fault = checked && cursor === undefined ? await journalFault(checked, options, signal) : null;
+      if (fault !== null) throw new Error(fault);
       const from =
         cursor === undefined ? `--since=@${Math.floor(sinceMs / 1000)}` : `--after-cursor=${cursor}`;
-      const shape = ["--follow", "--no-tail", "--quiet", "--output=json", "--output-fields=MESSAGE"];
-      const lines = run("journalctl", [...shape, from, ...matches], { signal });
+      const lines = run("journalctl", ["--follow", "--no-tail", ...SHAPE, from, ...matches], { signal });
       for await (const batch of eachTurn(lines, () => turn(signal))) {
         last = batch.at(-1) ?? last;
         yield batch;
@@ -144,6 +158,32 @@ function journalSource(matches: readonly string[], { sinceMs, run, turn }: Sourc
     asWritten: (text) => JSON.stringify(text).slice(1, -1),
   };
 }
+
+const SHAPE = ["--quiet", "--output=json", "--output-fields=MESSAGE"];
+/** The most time between the start of the first process and the first line of a journal that has lost none. */
+const FIRST_LINE_MS = 120_000;
+
+/** Returns why the journal has no lines that match, since the boot; null if it has some, or may have lost them. */
+async function journalFault(
+  matches: readonly string[],
+  { run, firstProcessMs }: SourceOptions,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const oldest = async (more: readonly string[]): Promise<JournalEntry | null> => {
+    const lines = run("journalctl", ["--boot", ...SHAPE, ...more], { signal, anyExitCode: true });
+    for await (const line of lines) return entryOf(line);
+    return null;
+  };
+  if ((await oldest(matches)) !== null) return null;
+  const first = matches.length === 0 ? null : await oldest([]);
+  if (first === null) return "the journal has no lines since the boot: journald stores none, or does not run";
+  // A journal without its oldest lines may have had some of the kernel.
+  const isWhole = Number(first.__MONOTONIC_TIMESTAMP) / 1000 - firstProcessMs() <= FIRST_LINE_MS;
+  return isWhole ? NO_KERNEL_LINES : null;
+}
+
+const NO_KERNEL_LINES =
+  "the journal has no lines of the kernel: see node-shim install-service --kmsg, or ReadKMsg in journald.conf";
 
 function entryOf(raw: string): JournalEntry | null {
   try {
@@ -200,13 +240,14 @@ async function* readFileLines(
   turn: SourceOptions["turn"],
 ): AsyncGenerator<readonly string[]> {
   let place = await openedAt(path, (bytes) => Math.max(0, bytes - LOOKBACK_BYTES));
+  const buffer = Buffer.alloc(CHUNK_BYTES);
   try {
     // The first line may be a part of one.
     let isPart = place.position > 0;
     let missing = 0;
     let isReplaced = false;
     while (!signal.aborted) {
-      const { lines, isAtEnd } = await readOn(place);
+      const { lines, isAtEnd } = await readOn(place, buffer);
       if (isPart && lines.length > 0) {
         lines.shift();
         isPart = false;
@@ -264,18 +305,17 @@ async function statOrNull(path: string): Promise<Stats | null> {
 }
 
 /** Reads whole lines, of at most TURN_BYTES. */
-async function readOn(place: Place): Promise<{ lines: string[]; isAtEnd: boolean }> {
+async function readOn(place: Place, buffer: Buffer): Promise<{ lines: string[]; isAtEnd: boolean }> {
   const lines: string[] = [];
-  const buffer = Buffer.alloc(CHUNK_BYTES);
   for (let bytes = 0; bytes < TURN_BYTES;) {
     const { bytesRead } = await place.file.read(buffer, 0, CHUNK_BYTES, place.position);
-    if (bytesRead === 0) return { lines, isAtEnd: true };
     bytes += bytesRead;
     place.position += bytesRead;
     // The bytes stay bytes, since a character may be cut at the end of a chunk.
     const parts = (place.rest + buffer.toString("latin1", 0, bytesRead)).split("\n");
     place.rest = (parts.pop() ?? "").slice(0, MOST_LINE);
     for (const part of parts) lines.push(part);
+    if (bytesRead < CHUNK_BYTES) return { lines, isAtEnd: true };
   }
   return { lines, isAtEnd: false };
 }

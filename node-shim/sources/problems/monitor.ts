@@ -12,7 +12,10 @@ export interface StoredMonitor {
   throughMs: number;
 }
 
-export interface MonitorOptions extends Pick<SourceOptions, "wallMs" | "uptimeMs" | "run"> {
+export interface MonitorOptions extends Pick<
+  SourceOptions,
+  "wallMs" | "uptimeMs" | "firstProcessMs" | "run"
+> {
   nowMs: () => number; // monotonic: typically monotonicMs
   /** Waits, or until the signal is aborted. */
   pause: (ms: number, signal: AbortSignal) => Promise<void>;

@@ -67,6 +67,7 @@ async function byShim(paths: readonly string[]): Promise<Reported> {
     nowMs: monotonicMs,
     wallMs,
     uptimeMs: () => uptime() * 1000,
+    firstProcessMs: () => 0,
     run: programLines,
     runForCode,
     pause: (ms, signal) => pause(ms, { signal }),

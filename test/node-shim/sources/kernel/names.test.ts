@@ -3,6 +3,7 @@ import { unreadable } from "../../../../node-shim/base/reading.ts";
 import { expect, test } from "vitest";
 import {
   bootID,
+  firstProcessMs,
   hostname,
   machineID,
   osImage,
@@ -118,4 +119,11 @@ test.each([
   ["a machine without a name → error", "", "", failure("empty hostname is invalid")],
 ])("hostname: %s", (_, override, ownName, outcome) => {
   expect(hostname(override, () => ownName)).toEqual(outcome);
+});
+
+test.each([
+  ["1 (systemd) S 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 37 1 2", 370],
+  ["1 (my init) x) S 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 6714250 1 2", 67_142_500],
+])("the first process: %s → started after %i ms", (stat, ms) => {
+  expect(firstProcessMs(rootWith("vm", { "/proc/1/stat": stat }))).toMatchObject({ value: ms });
 });

@@ -66,6 +66,7 @@ function started(
     nowMs: () => (clockMs += stepMs),
     wallMs: () => Date.UTC(2026, 0, 2, 12),
     uptimeMs: () => 3_600_000,
+    firstProcessMs: () => 0,
     run: () => {
       throw new Error("runs no program");
     },
@@ -161,7 +162,7 @@ describe("a monitor", () => {
     const after = started(undefined, store);
     await after.turn();
     expect([before.conditions(), after.conditions(), after.held()]).toEqual([[FINE], [FINE], {}]);
-    writeFileSync(log, "2026-01-02T12:00:01Z host kernel: Remounting filesystem read-only\n");
+    appendFileSync(log, "2026-01-02T12:00:01Z host kernel: Remounting filesystem read-only\n");
     await after.turn();
     expect(Object.keys(after.held())).toEqual(["ReadonlyFilesystem"]);
   });
@@ -263,6 +264,7 @@ describe("a monitor", () => {
       nowMs: () => 0,
       wallMs: () => 0,
       uptimeMs: () => 0,
+      firstProcessMs: () => 0,
       run: () => {
         throw new Error("runs no program");
       },

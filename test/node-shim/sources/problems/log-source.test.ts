@@ -27,6 +27,7 @@ function sourceOf(file: object, options: Partial<SourceOptions> = {}) {
     sinceMs: 0,
     wallMs: () => NOW,
     uptimeMs: () => 3_600_000,
+    firstProcessMs: () => 0,
     turn: () => Promise.resolve(),
     run: () => {
       throw new Error("runs no program");
@@ -142,7 +143,7 @@ describe("the journal", () => {
       {
         sinceMs: 5000,
         async *run(_program, args) {
-          calls.push(args);
+          if (!args.includes("--boot")) calls.push(args);
           yield entry("a");
         },
       },
@@ -168,12 +169,51 @@ describe("the journal", () => {
       {
         async *run(_program, args) {
           matches = args.slice(-2);
-          yield "";
+          yield entry("a");
         },
       },
     );
     await next();
     expect(matches).toEqual(["SYSLOG_IDENTIFIER=kernel", "_TRANSPORT=kernel"]);
+  });
+
+  const MINUTE_US = 60_000_000;
+  test.each<
+    [situation: string, source: string, oldestUs: number | null, kernelUs: number | null, fault?: string]
+  >([
+    ["lines of the kernel", "kernel", 0, 0],
+    ["all lines since the boot, and none of the kernel", "kernel", MINUTE_US, null, "no lines of the kernel"],
+    ["lost its oldest lines, and has none of the kernel", "kernel", 60 * MINUTE_US, null],
+    ["no lines", "kernel", null, null, "no lines since the boot"],
+    ["no lines", "dockerd", null, null, "no lines since the boot"],
+    ["lines, but none of the program", "dockerd", 60 * MINUTE_US, null],
+  ])("has %s: of %s → read, or a fault", async (_, source, oldestUs, kernelUs, fault) => {
+    const next = reading(
+      { plugin: "journald", pluginConfig: { source } },
+      {
+        async *run(_program, args) {
+          if (!args.includes("--boot")) return;
+          const us = args.includes("_TRANSPORT=kernel") ? kernelUs : oldestUs;
+          if (us !== null) yield JSON.stringify({ __MONOTONIC_TIMESTAMP: String(us) });
+        },
+      },
+    );
+    if (fault === undefined) expect(await next()).toEqual([]);
+    else await expect(next()).rejects.toThrow(fault);
+  });
+
+  it("in a container that started later than the kernel, without lines of the kernel → a fault", async () => {
+    const next = reading(
+      { plugin: "journald", pluginConfig: { source: "kernel" } },
+      {
+        firstProcessMs: () => 3_600_000,
+        async *run(_program, args) {
+          const isOldest = args.includes("--boot") && !args.includes("_TRANSPORT=kernel");
+          if (isOldest) yield JSON.stringify({ __MONOTONIC_TIMESTAMP: String(61 * MINUTE_US) });
+        },
+      },
+    );
+    await expect(next()).rejects.toThrow("node-shim install-service --kmsg");
   });
 
   it("without a program's name → refused", () => {

@@ -47,6 +47,7 @@ function monitorOf({ rules = [permanent()], pluginConfig = {}, run }: Given = {}
     nowMs: () => 0,
     wallMs: () => 0,
     uptimeMs: () => 0,
+    firstProcessMs: () => 0,
     run: () => {
       throw new Error("reads no log");
     },
