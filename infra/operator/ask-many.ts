@@ -84,7 +84,7 @@ export async function askMany(
   { selector = "", limit, ...keys }: AskFlags,
   body: AskBody,
 ): Promise<void> {
-  const { process } = program.surroundings;
+  const { process, progress } = program.surroundings;
   const connection = connect(program);
   if (!connection.ok) return fail(program, connection.error);
   const query = { filter: { selector }, sort: "name", fields: "name,state", limit: limit + 1 };
@@ -105,11 +105,11 @@ export async function askMany(
           ? { name, result: state as "silent", text: "" }
           : await askOne(program, name, keys, body, wait),
       );
-      if (process.stderr.isTTY) process.stderr.write(`\r${answers.length} of ${machines.length} machines`);
+      progress?.(`${answers.length} of ${machines.length} machines`);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  if (process.stderr.isTTY) process.stderr.write("\r\u001B[K");
+  progress?.("");
   answers.sort((a, b) => (a.name < b.name ? -1 : 1));
   const shown = listOf(answers, () => COLUMNS, { nameOf: ({ name }) => name });
   await print(program, () => success(shown), answers);

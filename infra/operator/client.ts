@@ -31,6 +31,8 @@ export type OperatorRequest = Target & {
   body?: unknown;
   /** The message for a 404 of the Worker, like `no machine edge-9`. */
   missing?: string;
+  /** The message for a conflict with another change. The Worker's own message by default. */
+  conflict?: string;
   /** The flag that sets each field of body or query, for messages, like `{ expiresInSeconds: "--expires-in" }`. */
   typed?: Record<string, string>;
   /** A status above 299 whose body is an answer, unless that body is a problem document. */
@@ -110,6 +112,7 @@ export function refusalOf(
   if (!problem)
     return fault("unreachable", `${url} answered HTTP ${status} and no reason: is it a rollcall Worker?`);
   if (problem.reason === "not-found" && request.missing) return fault("not-found", request.missing);
+  if (problem.reason === "conflict" && request.conflict) return fault("failed", request.conflict);
   const { retryAfterSeconds } = problem;
   const refusal = fault(reasonOf(status), inTypedWords(problem, request));
   return retryAfterSeconds === undefined ? refusal : failure({ ...refusal.error, retryAfterSeconds });

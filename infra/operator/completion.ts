@@ -244,7 +244,7 @@ function flagsOf(program: Command, command: Command): Candidate[] {
 function valuesOf(option: Option): Completed {
   if (option.argChoices)
     return { candidates: option.argChoices.map((word) => ({ word, what: "" })), wants: null };
-  if (/<(file|folder)>/.test(option.flags)) return { candidates: [], wants: "file" };
+  if (/<(file|folder)(\.\.\.)?>/.test(option.flags)) return { candidates: [], wants: "file" };
   if (option.long === "--context") return { candidates: [], wants: "context" };
   return /<machine>/.test(option.flags) ? { candidates: [], wants: "machine" } : NONE;
 }
@@ -254,5 +254,6 @@ function ofArgument(command: Command, argument: Argument): Completed {
     return { candidates: argument.argChoices.map((word) => ({ word, what: "" })), wants: null };
   if (command.parent?.name() === "context") return { candidates: [], wants: "context" };
   if (command.name() === "explain") return { candidates: [], wants: "word to explain" };
+  if (argument.name() === "file") return { candidates: [], wants: "file" };
   return argument.name() === "name" ? { candidates: [], wants: "machine" } : NONE;
 }

@@ -12,4 +12,24 @@ const words = basename(program) === "kubectl_complete-rollcall" ? [COMPLETE, ...
 
 endWithReader("rollcall");
 const writeBytes = (bytes: Uint8Array) => void process.stdout.write(bytes);
-void runCommandLine(words, { process, terminal, now: wallMs, pause, writeBytes, changesOf: fedChanges });
+
+/** The exit code of a program that SIGINT ended, as shells report it. */
+const INTERRUPTED = 130;
+function atInterrupt(line: string): () => void {
+  const end = () => {
+    process.stderr.write(`\nrollcall: ${line}\n`);
+    process.exit(INTERRUPTED);
+  };
+  process.once("SIGINT", end);
+  return () => process.off("SIGINT", end);
+}
+
+void runCommandLine(words, {
+  process,
+  terminal,
+  now: wallMs,
+  pause,
+  writeBytes,
+  atInterrupt,
+  changesOf: fedChanges,
+});

@@ -29,6 +29,10 @@ export interface Surroundings {
   pause: (ms: number) => Promise<void>;
   /** Writes bytes to stdout. Absent: the output takes only texts. */
   writeBytes?: (bytes: Uint8Array) => void;
+  /** Replaces the line of progress on a terminal; "" removes it. runCommandLine sets this function. */
+  progress?: (text: string) => void;
+  /** Sets the line that Ctrl+C prints before it ends the process. Returns a function that removes the line. */
+  atInterrupt?: (line: string) => () => void;
   /** Reports when the fleet may have changed, typically by the Worker's feed. */
   changesOf: (connection: WorkerConnection) => FleetChanges;
 }

@@ -1,6 +1,7 @@
 // Makes the whole command line of the operator, with the flags and help of every command, and runs a command line.
 import { CommanderError } from "commander";
 import { faultOf } from "../../node-shim/base/fault.ts";
+import { printable } from "../../shared/protocol/printable.ts";
 import { VERSION } from "../../shared/version.ts";
 import { actCommands } from "./act-commands.ts";
 import { fail } from "./answer.ts";
@@ -32,7 +33,7 @@ import {
   withCommonFlags,
 } from "./operator-program.ts";
 import { receiverCommands } from "./receiver-commands.ts";
-import { rulesCommands } from "./rules-commands.ts";
+import { rulesCommands } from "./rules/rules-commands.ts";
 import { screenOf, screenText } from "./render/terminal.ts";
 import { sessionCommands } from "./session-commands.ts";
 import { readyCommand, statusCommand } from "./status-command.ts";
@@ -152,6 +153,7 @@ function withPrintableOutput({ process, terminal, ...others }: Surroundings): Su
   });
   return {
     ...others,
+    progress: progressOn(stderr, others.now),
     process: {
       env: process.env,
       stdout: {
@@ -167,6 +169,22 @@ function withPrintableOutput({ process, terminal, ...others }: Surroundings): Su
       },
     },
     terminal: { ...terminal, ask: (question) => terminal.ask(screenText(question, screen)) },
+  };
+}
+
+/** Milliseconds between two lines of progress in a log. */
+const LOGGED_EVERY_MS = 60_000;
+
+/** Returns a function that replaces the line of progress on a terminal. In a log, it writes a line each minute. */
+function progressOn(stderr: Surroundings["process"]["stderr"], now: () => number): (text: string) => void {
+  let loggedMs = now();
+  return (text) => {
+    const line = printable(text);
+    if (stderr.isTTY) stderr.write(`\r\u001B[K${line}`);
+    else if (line !== "" && now() - loggedMs >= LOGGED_EVERY_MS) {
+      loggedMs = now();
+      stderr.write(`${line}\n`);
+    }
   };
 }
 

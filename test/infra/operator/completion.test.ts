@@ -38,6 +38,8 @@ test.each<[words: string[], has: string[], lacks: string[]]>([
   [["completion", ""], ["bash", "zsh", "fish"], []],
   [["explain", ""], ["two-shims\tphase", "silent\tstate", "DiskPressure\tcondition"], []],
   [["--secret-file", ""], [":0"], []],
+  [["rules", "apply", "-f", ""], [":0"], []],
+  [["rules", "check", ""], [":0"], []],
   [["nonsense", "more", ""], [":4"], []],
 ])("%j → %j", async (words, has, lacks) => {
   const lines = await complete(words);

@@ -62,8 +62,8 @@ export interface Played {
   nowMs?: number;
   /** The answer that the user types. Absent: there is no terminal to ask at. */
   types?: string;
-  /** Called while the command waits. */
-  whileWaiting?: () => void;
+  /** Called while the command waits, with the line that Ctrl+C would print. */
+  whileWaiting?: (atInterrupt: string) => void;
 }
 
 /**
@@ -81,7 +81,7 @@ export async function play(args: string[], played: Played = {}) {
       isTTY: columns !== undefined,
       columns,
     },
-    stderr: { write: (text: string) => (ended.stderr += text) },
+    stderr: { write: (text: string) => (ended.stderr += text), isTTY: columns !== undefined },
     set exitCode(code: number) {
       ended.code = code;
     },
@@ -93,9 +93,10 @@ export async function play(args: string[], played: Played = {}) {
       return Promise.resolve(types);
     },
   };
+  let atInterrupt = "";
   const pause = (ms: number) => {
     nowMs += ms;
-    whileWaiting();
+    whileWaiting(atInterrupt);
     return Promise.resolve();
   };
   await runCommandLine(args, {
@@ -103,6 +104,10 @@ export async function play(args: string[], played: Played = {}) {
     terminal,
     now: () => nowMs,
     pause,
+    atInterrupt: (line) => {
+      atInterrupt = line;
+      return () => (atInterrupt = "");
+    },
     writeBytes: (bytes) => void (ended.stdout += Buffer.from(bytes).toString("latin1")),
     changesOf: () => polledChanges(pause),
   });

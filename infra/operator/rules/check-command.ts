@@ -1,24 +1,23 @@
 // Runs rollcall rules check: checks feature rules of node-feature-discovery, and shows their result for one
 // machine's features. Sends no request.
-import { readFileSync } from "node:fs";
+import type { Command } from "commander";
 import * as z from "zod/mini";
-import { codeOf } from "../../node-shim/base/fault.ts";
-import type { FeatureSet } from "../../shared/features/match.ts";
-import { parseRuleObject, RULE_LIMITS, type RuleObject } from "../../shared/features/rule-file.ts";
+import type { FeatureSet } from "../../../shared/features/match.ts";
 import {
   evaluateRules,
   featureSets,
   type NodeFeatures,
   type RulesOutcome,
-} from "../../shared/features/rules.ts";
-import { featuresSchema, instancesOf } from "../../shared/protocol/features.ts";
-import { firstFault } from "../../shared/protocol/schema.ts";
-import { type Result, success } from "../../shared/result.ts";
-import { fail, print } from "./answer.ts";
-import { EXIT_CODES, fault, type OperatorFault } from "./fault.ts";
-import type { OperatorProgram } from "./operator-program.ts";
-import { listOf, type Shown } from "./render/shown.ts";
-import type { TableColumn } from "./render/table.ts";
+} from "../../../shared/features/rules.ts";
+import { featuresSchema, instancesOf } from "../../../shared/protocol/features.ts";
+import { firstFault } from "../../../shared/protocol/schema.ts";
+import { type Result, success } from "../../../shared/result.ts";
+import { fail, print } from "../answer.ts";
+import { EXIT_CODES, fault, type OperatorFault } from "../fault.ts";
+import type { OperatorProgram } from "../operator-program.ts";
+import { listOf, type Shown } from "../render/shown.ts";
+import type { TableColumn } from "../render/table.ts";
+import { documentsIn, ruleObjects } from "./rule-files.ts";
 
 const HELP = `
 FILE has NodeFeatureRule objects in YAML or JSON, - is standard input. rollcall evaluates objects in the order of their names.
@@ -32,10 +31,8 @@ interface CheckFlags {
   features?: string;
 }
 
-export function rulesCommands(program: OperatorProgram): void {
-  program
-    .command("rules")
-    .description("Feature rules of node-feature-discovery (NodeFeatureRule).")
+export function checkCommand(program: OperatorProgram, rules: Command): void {
+  rules
     .command("check <file...>")
     .description(
       "Check the fields, operators, expressions and templates of rules; with --features, show the result for one machine.",
@@ -66,55 +63,6 @@ export function rulesCommands(program: OperatorProgram): void {
       if (outcome.failed.length + outcome.refused.length > 0)
         program.surroundings.process.exitCode = EXIT_CODES.failed;
     });
-}
-
-/** Reads the objects of all files. Fails at the first fault, with its file and place. */
-async function ruleObjects(files: readonly string[]): Promise<Result<RuleObject[], OperatorFault>> {
-  const objects: RuleObject[] = [];
-  for (const file of files) {
-    const documents = await documentsIn(file);
-    if (!documents.ok) return documents;
-    for (const document of documents.value) {
-      const object = parseRuleObject(document);
-      if (!object.ok) return fault("failed", `${file}: ${object.error}`);
-      if (objects.some(({ name }) => name === object.value.name))
-        return fault("failed", `${file}: two objects have the name ${object.value.name}`);
-      objects.push(object.value);
-    }
-  }
-  return success(objects);
-}
-
-/** A short text with aliases of aliases could become one of gigabytes. */
-const MOST_ALIASES = 1000;
-
-const listSchema = z.object({ items: z.array(z.unknown()) });
-
-/** Returns the objects of a file in YAML or JSON, with those of a List in it. */
-async function documentsIn(file: string): Promise<Result<unknown[], OperatorFault>> {
-  let text: string;
-  try {
-    text = readFileSync(file === "-" ? 0 : file, "utf8");
-  } catch (error) {
-    return fault("usage", `${file} cannot be read (${codeOf(error)})`);
-  }
-  if (text.length > RULE_LIMITS.file)
-    return fault("usage", `${file} has more than ${RULE_LIMITS.file} characters`);
-  const { parseAllDocuments } = await import("yaml");
-  const documents = parseAllDocuments(text, { strict: true, uniqueKeys: true });
-  const values: unknown[] = [];
-  for (const document of "empty" in documents ? [] : documents) {
-    const [error] = document.errors;
-    if (error) return fault("failed", `${file}: ${error.message.split("\n", 1)[0]}`);
-    try {
-      const value: unknown = document.toJS({ maxAliasCount: MOST_ALIASES });
-      const list = listSchema.safeParse(value);
-      if (value !== null) values.push(...(list.success ? list.data.items : [value]));
-    } catch (thrown) {
-      return fault("failed", `${file}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
-    }
-  }
-  return values.length > 0 ? success(values) : fault("failed", `${file} has no object`);
 }
 
 const elements = <Element extends z.ZodMiniType>(element: Element) => z.object({ elements: element });

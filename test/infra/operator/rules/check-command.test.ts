@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { play } from "./played.ts";
+import { play } from "../played.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rollcall-rules-"));
 afterAll(() => {
