@@ -4,8 +4,8 @@ import * as z from "zod/mini";
 import { LIMITS } from "./limits.ts";
 
 export const RULE_SET_LIMITS = {
-  /** The most characters of all objects together as JSON: less than a request's body may have. */
-  length: 192 * 1024,
+  /** The most bytes of a set, as ruleSetBytes counts them: less than the body of a request may have. */
+  bytes: 224 * 1024,
   objects: 64,
   /** The most rules of all objects together. */
   rules: 256,
@@ -18,6 +18,10 @@ export const RULE_SET_LIMITS = {
   /** The share of the fleet that a change may touch without a confirmation. */
   unconfirmed: 0.1,
 } as const;
+
+/** Returns the bytes of a set in a page of a backup, where a text has it as JSON. A PUT of the set has fewer. */
+export const ruleSetBytes = (objects: readonly unknown[]): number =>
+  new TextEncoder().encode(JSON.stringify(JSON.stringify(objects))).length;
 
 /** The objects are checked by parseRuleObject, whose errors name the field. */
 const objects = z.array(z.unknown()).check(z.maxLength(RULE_SET_LIMITS.objects));

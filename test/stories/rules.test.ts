@@ -9,6 +9,7 @@ import type { Facts } from "../../shared/protocol/facts.ts";
 import type { AuditAnswer } from "../../shared/protocol/operator-answers.ts";
 import {
   RULE_SET_LIMITS,
+  ruleSetBytes,
   type RulesAnswer,
   rulesSchema,
   type RulesTrial,
@@ -351,20 +352,20 @@ describe("an operator", () => {
   test("limits: at them accepted, just over them refused", async () => {
     const rules = (count: number) =>
       Array.from({ length: count }, (__, at) => ({ name: `r${at}`, labels: {} }));
-    const long = (length: number) => {
+    const long = (size: number) => {
       const made = object("o", { name: "r", annotations: { "example.com/a": "" } });
       made.spec.rules = [
-        { name: "r", annotations: { "example.com/a": "x".repeat(length - JSON.stringify([made]).length) } },
+        { name: "r", annotations: { "example.com/a": "x".repeat(size - ruleSetBytes([made])) } },
       ];
       return [made];
     };
     const many = (count: number) => Array.from({ length: count }, (__, at) => object(`o${at}`));
-    const { objects, length } = RULE_SET_LIMITS;
+    const { objects, bytes } = RULE_SET_LIMITS;
     for (const [set, status] of [
       [[object("o", ...rules(256))], 200],
       [[object("o", ...rules(200)), object("p", ...rules(57))], 400],
-      [long(length), 200],
-      [long(length + 1), 400],
+      [long(bytes), 200],
+      [long(bytes + 1), 400],
       [many(objects), 200],
       [many(objects + 1), 400],
       [[object("o"), object("o")], 400],

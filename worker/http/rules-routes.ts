@@ -3,7 +3,12 @@ import { Hono } from "hono/tiny";
 import type { Context } from "hono";
 import { parseRuleObject, type RuleObject } from "../../shared/features/rule-file.ts";
 import { rulesInOrder } from "../../shared/features/rules-result.ts";
-import { RULE_SET_LIMITS, type RulesAnswer, type RulesTrial } from "../../shared/protocol/rules.ts";
+import {
+  RULE_SET_LIMITS,
+  ruleSetBytes,
+  type RulesAnswer,
+  type RulesTrial,
+} from "../../shared/protocol/rules.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { fleetIndex, registry } from "../env.ts";
 import { inTime } from "../kube/deadline.ts";
@@ -108,8 +113,8 @@ function checkedObjects(
   }
   const fault = (detail: string) => failure({ detail, pointer: "/objects" });
   if (rules > RULE_SET_LIMITS.rules) return fault(`${rules} rules, of at most ${RULE_SET_LIMITS.rules}`);
-  const { length } = JSON.stringify(given);
-  if (length > RULE_SET_LIMITS.length)
-    return fault(`${length} characters, of at most ${RULE_SET_LIMITS.length}`);
+  const bytes = ruleSetBytes(given);
+  if (bytes > RULE_SET_LIMITS.bytes)
+    return fault(`${bytes} bytes in a backup, of at most ${RULE_SET_LIMITS.bytes}`);
   return success(objects.sort((a, b) => (a.object.name < b.object.name ? -1 : 1)));
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import * as z from "zod/mini";
 import { codeOf } from "../../../node-shim/base/fault.ts";
 import { parseRuleObject, RULE_LIMITS, type RuleObject } from "../../../shared/features/rule-file.ts";
-import { RULE_SET_LIMITS } from "../../../shared/protocol/rules.ts";
+import { RULE_SET_LIMITS, ruleSetBytes } from "../../../shared/protocol/rules.ts";
 import { type Result, success } from "../../../shared/result.ts";
 import { fault, type OperatorFault } from "../fault.ts";
 
@@ -68,21 +68,18 @@ function storedOf(document: unknown): StoredObject {
 
 /** Returns the fault of the first object with which the other objects and those of files exceed a limit. */
 export function limitFault(others: readonly StoredObject[], added: readonly FileObject[]): string | null {
-  const { objects: mostObjects, rules: mostRules, nameLength, length: most } = RULE_SET_LIMITS;
-  const lengthOf = (object: StoredObject) => JSON.stringify(object).length + 1;
-  let objects = others.length;
+  const { objects: mostObjects, rules: mostRules, nameLength, bytes: mostBytes } = RULE_SET_LIMITS;
+  const objects = [...others];
   let rules = others.reduce((sum, { spec }) => sum + spec.rules.length, 0);
-  let length = others.reduce((sum, object) => sum + lengthOf(object), 1);
   for (const { file, name, rules: own, stored } of added) {
     const long = own.find((rule) => name.length + 1 + rule.name.length > nameLength);
     if (long) return `${file}: the name ${name}/${long.name} has more than ${nameLength} characters`;
-    objects += 1;
+    objects.push(stored);
     rules += own.length;
-    length += lengthOf(stored);
     const exceeded =
-      (objects > mostObjects && `${mostObjects} objects`) ||
+      (objects.length > mostObjects && `${mostObjects} objects`) ||
       (rules > mostRules && `${mostRules} rules`) ||
-      (length > most && `${most} characters`);
+      (ruleSetBytes(objects) > mostBytes && `${mostBytes} bytes in a backup`);
     if (exceeded) return `${file}: with ${name} all rules together have more than ${exceeded}`;
   }
   return null;

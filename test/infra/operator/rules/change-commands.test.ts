@@ -176,9 +176,9 @@ describe("apply", () => {
       /more all rules together have more than 256 rules$/m,
     ],
     [
-      "more than 192 KiB",
-      () => [ruleObject("a", "x".repeat(100_000)), ruleObject("b", "x".repeat(100_000))],
-      /b all rules together have more than 196608 characters$/m,
+      "more than 224 KiB",
+      () => [ruleObject("a", "x".repeat(120_000)), ruleObject("b", "x".repeat(120_000))],
+      /b all rules together have more than 229376 bytes in a backup$/m,
     ],
     ["a long name", () => [ruleObject("a", "x", ["r".repeat(127)])], /a\/r+ has more than 128 characters$/m],
   ])("%s → 2 with the file, and nothing is tried", async (_, objects, says) => {
