@@ -27,7 +27,7 @@ import { textOf } from "./render/shown.ts";
 
 const EXPORT_HELP = `
 The backup holds the machines' names and keys, refused keys, join tokens and operators without their secrets, the audit log,
-receivers and mutes. Receivers' addresses and secrets are encrypted under KID_MAC_KEYS. Keep KID_MAC_KEYS as well, in another
+receivers, mutes and feature rules. Receivers' addresses and secrets are encrypted under KID_MAC_KEYS. Keep KID_MAC_KEYS as well, in another
 place: without those keys no backup can be imported.
 
 Example, once a night:

@@ -16,9 +16,12 @@ export const BACKUP_TABLES = [
   "machine_log",
   "receivers",
   "mutes",
+  "rule_sets",
   "tombstones",
   "generation",
 ] as const;
+/** The tables that backups of versions before the statement of tables do not have. */
+export const LATER_TABLES: readonly string[] = ["rule_sets"];
 export type BackupTable = (typeof BACKUP_TABLES)[number];
 
 const cell = z.union([z.string(), z.number(), z.null()]);

@@ -5,6 +5,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import type { BackupPage } from "../../shared/protocol/backup.ts";
+import { RULE_SET_LIMITS, ruleSetBytes } from "../../shared/protocol/rules.ts";
 import { fleetIndex, registry } from "../../worker/env.ts";
 import { findPin } from "../../worker/registry/pins.ts";
 import { exported, imported, lose, loseAll, stateOf, take } from "../worker/support/backup.ts";
@@ -129,8 +130,14 @@ describe("a lost deployment and its backup", () => {
       sql.exec(
         `INSERT INTO machine_log ${many} SELECT i, i, 'machine key-' || i, 'machine.enrol', 'many-' || i, '' FROM n`,
       );
+      const filled = (count: number) => [{ metadata: { name: '"'.repeat(count) } }];
+      const spare = RULE_SET_LIMITS.bytes - ruleSetBytes(filled(0));
+      // A quotation mark has three backslashes in JSON within JSON.
+      const largest = JSON.stringify(filled(Math.floor(spare / 4)));
+      for (const revision of [1, 2])
+        sql.exec("INSERT INTO rule_sets VALUES (?, ?, 1, 'alice')", revision, largest);
     });
-    const tables = ["pins", "enrolments", "tombstones", "machine_log", "tokens"];
+    const tables = ["pins", "enrolments", "tombstones", "machine_log", "tokens", "rule_sets"];
     const before = await Promise.all(tables.map(rowsOf));
     const pages = await exported();
     expect(pages.filter(({ table }) => table === "pins").length).toBeGreaterThan(2);

@@ -78,6 +78,13 @@ export const BACKUP_ROWS = {
     comment: text,
     who: text,
   }),
+  rule_sets: z.strictObject({
+    revision: count,
+    // The registry reads these fields, and machines' objects check the rest.
+    objects: jsonOf(z.array(z.object({ metadata: z.object({ name: text }) }))),
+    created_at_ms: count,
+    created_by: text,
+  }),
   tombstones: z.strictObject({ thumbprint, name: text, left_at_ms: count, why: text }),
   generation: z.strictObject({ only: count, value: count }),
 } as const satisfies Record<BackupTable, z.ZodMiniObject>;

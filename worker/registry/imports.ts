@@ -6,6 +6,7 @@ import {
   type BackupPage,
   type BackupRows,
   type BackupTable,
+  LATER_TABLES,
 } from "../../shared/protocol/backup.ts";
 import type { ImportState } from "../../shared/protocol/administration-answers.ts";
 import { BACKUP_LIMITS } from "../../shared/protocol/limits.ts";
@@ -16,6 +17,7 @@ import { cell, column } from "../storage/query.ts";
 import { audit } from "./audit.ts";
 import { columnsOf, rowsFault } from "./backup-rows.ts";
 import { countPinned } from "./pins.ts";
+import { presentRevision } from "./rules.ts";
 
 export const IMPORTS_MIGRATION = `
   CREATE TABLE import_pages (page INTEGER PRIMARY KEY, body TEXT NOT NULL);
@@ -115,7 +117,8 @@ export class Imports {
     const later = stated.find((name) => !(BACKUP_TABLES as readonly string[]).includes(name));
     if (later !== undefined)
       return `the backup is of a newer version, which has the table ${later}: deploy that version first`;
-    const tables: readonly string[] = stated.length > 0 ? stated : BACKUP_TABLES;
+    const earlier = BACKUP_TABLES.filter((name) => !LATER_TABLES.includes(name));
+    const tables: readonly string[] = stated.length > 0 ? stated : earlier;
     const query = "SELECT json_extract(body, '$.table') FROM import_pages WHERE page = ?";
     const [before = ""] = column<string>(this.#sql, query, page - 1);
     const next = tables[tables.indexOf(before) + 1];
@@ -144,7 +147,10 @@ export class Imports {
       entries: [...this.#sql.exec(`SELECT at_ms, who, what, target, detail FROM ${log} ORDER BY id`).raw()],
     }));
     for (const { log } of own) this.#sql.exec(`DELETE FROM ${log}`);
-    for (const page of this.#pages(Object.keys(KEYS))) this.#insert(page);
+    // Two series of revisions cannot become one: the rules of this deployment stay if it has any.
+    const hasRules = presentRevision(this.#sql) > 0;
+    const tables = Object.keys(KEYS).filter((table) => !hasRules || table !== "rule_sets");
+    for (const page of this.#pages(tables)) this.#insert(page);
     // The entries that this deployment wrote before the import follow the imported entries.
     for (const { log, entries } of own) {
       const insert = `INSERT INTO ${log} (at_ms, who, what, target, detail) VALUES (?, ?, ?, ?, ?)`;
@@ -219,6 +225,7 @@ const KEYS: Record<RegistryTable, readonly string[]> = {
   operators: ["name"],
   audit: ["id"],
   machine_log: ["id"],
+  rule_sets: ["revision"],
   tombstones: ["thumbprint", "name"],
   generation: ["only"],
 };

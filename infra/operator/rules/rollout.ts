@@ -86,8 +86,8 @@ async function untilEnd(
 }
 
 /** Returns the rollout's line, like `revision 8: 40 of 100 machines follow; Nodes changed: 12`. */
-export function rolloutText({ revision, rollout }: PresentRules): string {
-  if (!rollout) return `revision ${revision}: no rules`;
+export function rolloutText({ revision, rollout, objects }: PresentRules): string {
+  if (!rollout) return `revision ${revision}: ${objects.length === 0 ? "no rules" : "no rollout"}`;
   const { machines, done, changed, failed, state } = rollout;
   const all = state === "done" && failed === 0 ? "all " : `${done - failed} of `;
   const parts = [`revision ${revision}: ${all}${machines} machines follow`, `Nodes changed: ${changed}`];

@@ -3,7 +3,12 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { base64url } from "jose";
 import { beforeEach, describe, expect, it } from "vitest";
-import { BACKUP_TABLES, type BackupPage, type BackupTable } from "../../../shared/protocol/backup.ts";
+import {
+  BACKUP_TABLES,
+  type BackupPage,
+  type BackupTable,
+  LATER_TABLES,
+} from "../../../shared/protocol/backup.ts";
 import type { BackupAnswer } from "../../../shared/protocol/administration-answers.ts";
 import { BACKUP_LIMITS } from "../../../shared/protocol/limits.ts";
 import { fleetIndex, registry } from "../../../worker/env.ts";
@@ -87,6 +92,8 @@ function changed(text: string): string {
   return cursorOf(values.map((value) => (value === "pins" ? "generation" : value)));
 }
 
+const rulesNamed = (name: string) => JSON.stringify([{ metadata: { name }, spec: { rules: [] } }]);
+
 /** Makes a deployment with a row in each table, and returns the pages of its backup. */
 async function backupWithRows(): Promise<BackupPage[]> {
   await mintToken({ names: "kept-*", labels: { site: "berlin" }, mayAddress: ["10.0.0.0/8"] });
@@ -100,6 +107,7 @@ async function backupWithRows(): Promise<BackupPage[]> {
     sql.exec("INSERT INTO enrolments VALUES ('t1', 'kept-1', 'k1', 1)");
     sql.exec("INSERT INTO machine_log VALUES (1, 1, 'token t1', 'machine.enrol', 'kept-1', '')");
     sql.exec("INSERT INTO tombstones VALUES ('k0', 'kept-1', 1, 'revoked')");
+    sql.exec("INSERT INTO rule_sets VALUES (3, ?, 1, 'alice')", rulesNamed("kept"));
   });
   const pages = await exported();
   await loseAll([]);
@@ -134,7 +142,7 @@ async function refusalOf(
 async function expectNothingTaken(): Promise<void> {
   expect((await stateOf())?.isDone ?? false).toBe(false);
   const counts = await runInDurableObject(registry(env), (_, { storage: { sql } }) =>
-    ["pins", "enrolments", "tokens", "operators", "tombstones", "machine_log"].map(
+    ["pins", "enrolments", "tokens", "operators", "tombstones", "machine_log", "rule_sets"].map(
       (table) => sql.exec<{ n: number }>(`SELECT COUNT(*) AS n FROM ${table}`).one().n,
     ),
   );
@@ -143,7 +151,7 @@ async function expectNothingTaken(): Promise<void> {
       (table) => sql.exec<{ n: number }>(`SELECT COUNT(*) AS n FROM ${table}`).one().n,
     ),
   );
-  expect([...counts, ...index]).toEqual([0, 0, 0, 0, 0, 0, 0, 0]);
+  expect([...counts, ...index]).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0]);
 }
 
 describe("an import of pages with valid MACs", () => {
@@ -155,10 +163,9 @@ describe("an import of pages with valid MACs", () => {
   });
 
   it("of an earlier version, which does not state its tables → imported, and the audit log states that", async () => {
-    const pages = (await backupWithRows()).map((page) => ({
-      ...page,
-      rows: page.rows.filter(([what]) => what !== "table"),
-    }));
+    const pages = (await backupWithRows())
+      .filter(({ table }) => !LATER_TABLES.includes(table))
+      .map((page) => ({ ...page, rows: page.rows.filter(([what]) => what !== "table") }));
     await imported(await resigned(pages));
     const { entries } = (await operator<{ entries: { what: string; detail: string }[] }>("GET", "/v1/audit"))
       .body;
@@ -166,6 +173,34 @@ describe("an import of pages with valid MACs", () => {
       what: "backup.import",
       detail: "1 machines, of an earlier version's backup, which does not state its tables",
     });
+  });
+
+  it("of an earlier version, which states its tables without later ones → imported", async () => {
+    const pages = (await backupWithRows())
+      .filter(({ table }) => !LATER_TABLES.includes(table))
+      .map((page) => ({
+        ...page,
+        rows: page.rows.filter(([, name]) => !LATER_TABLES.includes(String(name))),
+      }));
+    await imported(await resigned(pages));
+    expect(await stateOf()).toMatchObject({ isDone: true, machines: 1 });
+  });
+
+  it.each<[situation: string, own: number[], revisions: [number, string][]]>([
+    ["no rules → those of the backup", [], [[3, "kept"]]],
+    ["rules → they stay", [1, 2], [[1, "own"], [2, "own"]]], // prettier-ignore
+  ])("into a deployment with %s", async (_, own, revisions) => {
+    const pages = await resigned(await backupWithRows());
+    await runInDurableObject(registry(env), (__, { storage: { sql } }) => {
+      for (const revision of own)
+        sql.exec("INSERT INTO rule_sets VALUES (?, ?, 1, 'bob')", revision, rulesNamed("own"));
+    });
+    await imported(pages);
+    const query = "SELECT revision, objects ->> '$[0].metadata.name' FROM rule_sets ORDER BY 1";
+    const found = await runInDurableObject(registry(env), (__, { storage: { sql } }) => [
+      ...sql.exec(query).raw(),
+    ]);
+    expect(found).toEqual(revisions);
   });
 
   it.each(BACKUP_TABLES)("without the table %s → refused, and nothing is imported", async (table) => {
@@ -275,6 +310,8 @@ describe("an import of pages with valid MACs", () => {
     ["receivers", "settings", '{"states":["all"]}'],
     ["mutes", "filter", '{"selector":"=="}'],
     ["mutes", "until_ms", null],
+    ["rule_sets", "objects", '[{"metadata":{}}]'],
+    ["rule_sets", "revision", null],
     ["tombstones", "thumbprint", 7],
     ["generation", "value", "7"],
   ])(

@@ -61,7 +61,7 @@ it.each([
   expect(found).toEqual(ids);
 });
 
-/** Returns the pages of a backup without rows. */
+/** Returns the pages of a backup that has no rows but the statement of its tables. */
 const emptyPages = (id: string): BackupPage[] =>
   BACKUP_TABLES.map((table, index) => ({
     rollcallBackup: 1,
@@ -72,7 +72,7 @@ const emptyPages = (id: string): BackupPage[] =>
     deployment: "rollcall",
     table,
     columns: columnsOf(table),
-    rows: [],
+    rows: index === 0 ? BACKUP_TABLES.map((each) => ["table", each, ""]) : [],
     mac: "",
   }));
 

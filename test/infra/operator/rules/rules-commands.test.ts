@@ -74,7 +74,7 @@ describe("get", () => {
       present = { ...PRESENT, rollout: null };
       expect(await rules("apply", path)).toMatchObject({
         code: 0,
-        stdout: `${unchanged}revision 8: no rules\n`,
+        stdout: `${unchanged}revision 8: no rollout\n`,
       });
     },
   );
