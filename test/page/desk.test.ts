@@ -1,10 +1,20 @@
 // Tests approvals, tokens, audit, notifications and the deployment, as an operator uses them in a browser.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { temporaryFolder } from "../e2e/local-cluster.ts";
 import { pagesOfFile, sharedWorker } from "./browser.ts";
 import { hasChromium } from "./chromium.ts";
 import { focused } from "./page-looks.ts";
 import type { PageWorker } from "./page-worker.ts";
 import { signIn } from "./sign-in.ts";
+
+const RULES = {
+  apiVersion: "nfd.k8s-sigs.io/v1alpha1",
+  kind: "NodeFeatureRule",
+  metadata: { name: "all" },
+  spec: { rules: [{ name: "labelled", labels: { labelled: "true" } }] },
+};
 
 describe.skipIf(!hasChromium)("the desk", () => {
   const open = pagesOfFile();
@@ -234,6 +244,28 @@ describe.skipIf(!hasChromium)("the desk", () => {
       await page.getByRole("link", { name: "edge-approve" }).nth(1).waitFor();
       expect(await page.getByRole("link", { name: "edge-reject" }).count()).toBe(0);
       expect(await accessibilityFaults()).toEqual([]);
+    }));
+
+  it("feature rules → how far they came, who applied them, and the machines that they match, one click away", () =>
+    open({ url: worker.url }, async ({ page, accessibilityFaults }) => {
+      const folder = temporaryFolder();
+      const file = join(folder.path, "rules.json");
+      writeFileSync(file, JSON.stringify(RULES));
+      const { stdout } = await worker.rollcall(["rules", "apply", "-f", file, "--yes"]);
+      folder.remove();
+      expect(stdout).toMatch(/^all created\nrevision 1: all \d+ machines follow/);
+      await signIn(page, worker.adminSecret);
+      await page.goto("/?view=deployment");
+      const section = page.getByRole("region", { name: "Feature rules" });
+      await section.getByText(/Rollout done: \d+ of \d+ machines follow/).waitFor();
+      await section.getByRole("row", { name: /1 admin secret .*ago all/ }).waitFor();
+      expect(await accessibilityFaults()).toEqual([]);
+      await section
+        .getByRole("row", { name: /all\/labelled/ })
+        .getByRole("link")
+        .click();
+      expect(new URL(page.url()).searchParams.get("q")).toBe("feature.node.kubernetes.io/labelled=true");
+      await worker.rollcall(["rules", "delete", "all", "--yes"]);
     }));
 
   it("a list that cannot be asked again says so, and keeps what it showed", () =>

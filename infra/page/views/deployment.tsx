@@ -1,4 +1,4 @@
-// Draws the deployment: its checks, settings, operators and sessions.
+// Draws the deployment: its checks, settings, feature rules, operators and sessions.
 import { useState } from "preact/hooks";
 import type {
   OperatorsAnswer,
@@ -14,6 +14,7 @@ import { MarkedText } from "../parts/command.tsx";
 import { Check, ConfirmButton } from "../parts/form.tsx";
 import { CardTable, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
+import { Rules } from "./rules.tsx";
 
 export function DeploymentView() {
   const { session } = usePage();
@@ -23,6 +24,7 @@ export function DeploymentView() {
       <Readiness />
       <Impact />
       <Settings />
+      <Rules />
       <Operators />
       {session.isAdmin() && <Sessions />}
       <ClusterLog />
