@@ -110,7 +110,7 @@ export type NodeChange = z.infer<typeof nodeChange>;
 export const rulesTrialAnswerSchema = z.object({
   /** The machines that were tried. */
   machines: z.number(),
-  /** The machines whose Nodes would change. */
+  /** The machines whose Nodes would change, or do not get what the rules ask for. */
   changes: z.array(
     z.object({
       name: z.string(),

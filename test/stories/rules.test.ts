@@ -283,6 +283,20 @@ describe("an operator", () => {
     expect((await read()).revision).toBe(0);
   });
 
+  test("tries a rule beyond a machine's token → no change, and what is left out", async () => {
+    const name = "rules-op-bound";
+    const machine = await enrolled(name, { mayLabel: [], mayFeature: [] });
+    const reported = { ...facts(name), ...gpuFeatures("aaa9") };
+    expect(await shimOf(machine)(reported, HEALTHY)).toMatchObject({ ok: true });
+    expect(await attempt([object("o", labRule("aaa9", "one"))])).toEqual([
+      {
+        name,
+        changes: [],
+        refused: ["label feature.node.kubernetes.io/lab: the machine's join token does not allow it"],
+      },
+    ]);
+  });
+
   test("applies, changes and undoes rules → the machines' Nodes follow with their next report", async () => {
     const one = await withDevices("rules-op-2", "aaa2");
     const other = await withDevices("rules-op-3", "bbb2");

@@ -72,7 +72,7 @@ export class Ruling {
       ...result.refused,
       ...leftOut.map((part) => `${part}: the machine's join token does not allow it`),
     ];
-    return changes.length === 0 ? null : { changes, refused };
+    return changes.length + refused.length === 0 ? null : { changes, refused };
   }
 
   async #follow(revision: number): Promise<boolean> {

@@ -76,15 +76,19 @@ const COLUMNS: readonly TableColumn<ChangeLine>[] = [
   },
 ];
 
-/** Renders the first machines for people, and all machines for programs. `above`: lines about the objects. */
+/** Renders the first machines for people, those that change before the others, and all machines for programs. `above`: lines about the objects. */
 export function trialShown(trial: Trial, above: string): Shown {
   const { machines, changes, failed } = trial;
   const changed = changedIn(trial);
-  const first = changes.slice(0, SHOWN_MACHINES);
+  const isRefused = changes.filter(({ refused }) => refused.length > 0).length;
+  const first = changes
+    .toSorted((a, b) => Number(b.changes.length > 0) - Number(a.changes.length > 0))
+    .slice(0, SHOWN_MACHINES);
   const more = changes.length - first.length;
   const below = [
     ...(more > 0 ? [`${more} more machines are in -o json`] : []),
     ...(failed.length > 0 ? [failedLine(trial)] : []),
+    ...(isRefused > 0 ? [`${isRefused} of ${machines} Nodes would not get all that the rules ask for`] : []),
     `${changed} of ${machines} Nodes would change`,
   ];
   const shownOf = (of: Trial["changes"]) =>

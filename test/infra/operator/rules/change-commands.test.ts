@@ -272,6 +272,7 @@ describe("diff, apply --dry-run and delete --dry-run → nothing is put", () => 
     const taint = { kind: "taint", key: "gpu:NoSchedule", before: "a", after: "b" };
     const many: RulesTrial["changes"] = [
       { name: "edge-1", changes: [taint], refused: ["label x: the token does not allow it"] },
+      { name: "edge-0", changes: [], refused: ["label y: the token does not allow it"] },
       label("edge-2", "true", null),
       ...names(23).map((name) => label(name)),
     ];
@@ -284,10 +285,11 @@ describe("diff, apply --dry-run and delete --dry-run → nothing is put", () => 
       "edge-1     ! label x: the token does not allow it",
       "edge-2     - label feature.node.kubernetes.io/gpu=true",
     ]);
-    expect(stdout.split("\n").slice(-5)).toEqual([
+    expect(stdout.split("\n").slice(-6)).toEqual([
       "edge-117   + label feature.node.kubernetes.io/gpu=true",
-      "5 more machines are in -o json",
+      "6 more machines are in -o json",
       "1 of 100 machines did not answer, and their Nodes may change too: edge-9 (no answer)",
+      "2 of 100 Nodes would not get all that the rules ask for",
       "25 of 100 Nodes would change",
       "",
     ]);
