@@ -67,6 +67,13 @@ const QUERIES: Record<string, string> = {
 
 const RECEIVER_URL = "https://hooks.example.com/";
 
+const RULES = {
+  apiVersion: "nfd.k8s-sigs.io/v1alpha1",
+  kind: "NodeFeatureRule",
+  metadata: { name: "described" },
+  spec: { rules: [{ name: "any", labels: { described: "true" } }] },
+};
+
 /** For each route with a body a valid body. */
 const BODIES: Readonly<Record<string, unknown>> = {
   mintToken: { names: "described-*", uses: 1, expiresInSeconds: 60, labels: { site: "a" } },
@@ -80,6 +87,10 @@ const BODIES: Readonly<Record<string, unknown>> = {
   addReceiver: { name: "described-added", url: RECEIVER_URL },
   changeReceiver: { delaySeconds: 60 },
   putRollout: { version: "0.2.0", percent: 10, selector: "site=a", mostSilentPercent: 1, atOnce: 5 },
+  putRules: { objects: [RULES], base: 1, mayChange: 1 },
+  tryRules: { objects: [RULES], after: "" },
+  undoRules: {},
+  continueRules: { mayChange: 1 },
   signIn: { secret: ADMIN_SECRET },
   importPage: {
     rollcallBackup: 1,
@@ -138,6 +149,10 @@ const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
   },
   stopRollout: async () => (await operator("PUT", "/v1/rollout", BODIES["putRollout"])).body,
   endRollout: async () => (await operator("PUT", "/v1/rollout", BODIES["putRollout"])).body,
+  getRules: () => rules("done"),
+  putRules: () => rules("done"),
+  undoRules: () => rules("done"),
+  continueRules: () => rules("stopped"),
   getBulk: begun,
   stopBulk: begun,
   askMachine: async () => {
@@ -183,7 +198,6 @@ async function noteImport(id: string, isDone: 0 | 1): Promise<void> {
   });
 }
 
-/** Starts an action on many machines, and returns its ID for the path of a route. */
 /** Lets the machine have a gateway, as one with a socket. */
 async function withGateway(): Promise<Asking> {
   const where = { gateway: 1, silentSinceMs: null, mayBeAsked: true };
@@ -191,6 +205,17 @@ async function withGateway(): Promise<Asking> {
   return {};
 }
 
+/** Makes a set of rules the only one, of revision 1. */
+async function rules(state: "done" | "stopped"): Promise<Asking> {
+  await runInDurableObject(registry(env), (_, { storage: { sql } }) => {
+    sql.exec("INSERT OR REPLACE INTO rule_sets VALUES (1, ?, 0, 'admin')", JSON.stringify([RULES]));
+    sql.exec("DELETE FROM rule_sets WHERE revision > 1");
+    sql.exec("INSERT OR REPLACE INTO rules_rollout VALUES (1, ?, '', 1, 1, 0, 0, 0)", state);
+  });
+  return {};
+}
+
+/** Starts an action on many machines, and returns its ID for the path of a route. */
 async function begun(): Promise<Asking> {
   const asked = { action: "register", names: [NAME] };
   const { body } = await operator("POST", "/v1/bulk", { ...asked, dryRun: true });
@@ -315,6 +340,9 @@ afterAll(async () => {
   for (const { name } of receivers) await operator("DELETE", `/v1/receivers/${name}`);
   const { mutes } = (await operator<{ mutes: { id: number }[] }>("GET", "/v1/mutes")).body;
   for (const { id } of mutes) await operator("DELETE", `/v1/mutes/${id}`);
+  await runInDurableObject(registry(env), (_, { storage: { sql } }) => {
+    for (const table of ["rule_sets", "rules_rollout"]) sql.exec(`DELETE FROM ${table}`);
+  });
 });
 
 /** The secret of an operator who may ask questions. */
