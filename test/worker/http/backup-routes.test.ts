@@ -39,7 +39,10 @@ describe("the cursor of an export", () => {
     ["made without a key", () => cursorOf(["made-up", 2, "pins", null])],
     ["made without a key, of the last table", () => cursorOf(["made-up", 11, "generation", null])],
     ["of the Worker's, with another table", (next) => next.replace(/^[^.]*/, (text) => changed(text))],
-    ["of the Worker's, with another MAC", (next) => `${next.slice(0, -2)}AA`],
+    [
+      "of the Worker's, with another MAC",
+      (next) => `${next.slice(0, -2)}${next.at(-2) === "A" ? "B" : "A"}${next.at(-1)}`,
+    ],
     ["of the Worker's, without its MAC", (next) => next.split(".")[0]!],
     ["of the Worker's, with a further part", (next) => `${next}.x`],
     ["empty", () => ""],
