@@ -121,9 +121,15 @@ describe("the bundle", () => {
     expect(files("*.js").toSorted()).toEqual(
       [...atStart, ...onDemand].map((file) => join(GENERATED, "bundle", file)).toSorted(),
     );
-    expect(onDemand.map((file) => file.split("-").slice(0, -1).join("-")).toSorted()).toEqual([
+    const names = onDemand.map((file) => file.split("-").slice(0, -1).join("-"));
+    // esbuild calls a file that several others import a chunk.
+    expect(names.filter((name) => name !== "chunk").toSorted()).toEqual([
+      "bulk",
       "diagnose",
       "operators-app",
+      "rule-file",
+      "rules-result",
+      "rules-rollout",
     ]);
     expect(gzipBytes(again, atStart)).toBeLessThanOrEqual(budgetOf("bundle-size").budget ?? 0);
   });

@@ -30,7 +30,6 @@ import {
 } from "./audit.ts";
 import { type AnswerNote, type Asking, Askings, type NotYet } from "./askings.ts";
 import { Imports, readTable, type RegistryTable } from "./imports.ts";
-import { startSilentRemovals } from "./bulk.ts";
 import {
   gatewaysInUse,
   noteCapacity,
@@ -345,6 +344,7 @@ export class RegistryObject extends RegistryWithRollouts {
    */
   async removeSilentNodes(): Promise<void> {
     this.#atomically(() => endTokens(this.#sql, currentMs()));
+    const { startSilentRemovals } = await import("./bulk.ts");
     if (await startSilentRemovals(this.ctx.storage, this.env)) await this.alarmAt(currentMs());
   }
 

@@ -1,16 +1,6 @@
-// Stores the deployment's feature rules, and brings each new set to all machines: a part of the registry's alarm asks
-// the machines' objects in the order of their names. The rollout stops before more Nodes change than may.
-import type { NewRules, RulesAnswer } from "../../shared/protocol/rules.ts";
-import { RULE_SET_LIMITS } from "../../shared/protocol/rules.ts";
-import { failure, type Result, success } from "../../shared/result.ts";
-import { currentMs, pause, type Timer } from "../clock.ts";
-import { inTime } from "../kube/deadline.ts";
-import { logNote } from "../log.ts";
-import { paced } from "../paced.ts";
+// Stores the deployment's feature rules as sets with a revision, and decides which set a machine follows.
+import type { RulesAnswer } from "../../shared/protocol/rules.ts";
 import { cell, type Row } from "../storage/query.ts";
-import { audit } from "./audit.ts";
-import { BULK_PACE } from "./bulk.ts";
-import { countPinned, pinnedNames } from "./pins.ts";
 
 /** Adds the sets of rules, and the rollout of the present one. */
 export const RULES_MIGRATION = `
@@ -22,10 +12,11 @@ export const RULES_MIGRATION = `
     done INTEGER NOT NULL, changed INTEGER NOT NULL, may_change INTEGER NOT NULL, failed INTEGER NOT NULL
   );`;
 
-/** The most characters of the objects' names in the audit log. */
-const DETAIL_LENGTH = 500;
-
-type Rollout = NonNullable<RulesAnswer["rollout"]> & { state: "running" | "stopped" | "done"; after: string };
+/** The rollout of the present set. */
+export type Rollout = NonNullable<RulesAnswer["rollout"]> & {
+  state: "running" | "stopped" | "done";
+  after: string;
+};
 
 /** A set of rules for machines' objects. */
 export interface RuleSet {
@@ -63,90 +54,6 @@ export function ruleSet(sql: SqlStorage, revision: number, known: string): RuleS
   return found.stamp === known ? { ...found, objects: null } : found;
 }
 
-/** Replaces the set, and starts its rollout. Fails if another set than `base` is present. `objects`: as JSON. */
-export function applyRules(
-  sql: SqlStorage,
-  { objects, base, mayChange }: Omit<NewRules, "objects"> & { objects: string },
-  who: string,
-  nowMs: number,
-): Result<null> {
-  const present = presentRevision(sql);
-  if (base !== present) return failure(`the rules have revision ${present} by now, not ${base}`);
-  const tenth = Math.floor(countPinned(sql) * RULE_SET_LIMITS.unconfirmed);
-  put(sql, objects, who, nowMs, mayChange ?? tenth);
-  const detail = `objects: ${namesIn(objects).join(", ")}`.slice(0, DETAIL_LENGTH);
-  audit(sql, { who, what: "rules.apply", target: String(present + 1), detail }, nowMs);
-  return success(null);
-}
-
-/** Makes an earlier set the present one, by default the one before. Its rollout never stops. Fails without such a set. */
-export function undoRules(sql: SqlStorage, to: number | undefined, who: string, nowMs: number): Result<null> {
-  const present = presentRevision(sql);
-  const query = "SELECT revision, objects FROM rule_sets WHERE revision < ? ORDER BY revision DESC";
-  const earlier = sql.exec<Row<{ revision: number; objects: string }>>(query, present).toArray();
-  const [before = { revision: 0, objects: "[]" }] = earlier;
-  const found = to === undefined ? before : earlier.find(({ revision }) => revision === to);
-  if (present === 0) return failure("there are no rules");
-  if (!found) {
-    const kept = earlier.map(({ revision }) => revision).join(", ");
-    return failure(`the revision ${to} is not kept${kept && `: ${kept} are`}`);
-  }
-  put(sql, found.objects, who, nowMs, Number.MAX_SAFE_INTEGER);
-  audit(sql, { who, what: "rules.undo", target: String(present + 1), detail: `to ${found.revision}` }, nowMs);
-  return success(null);
-}
-
-/** Continues a stopped rollout, in which so many Nodes may change. Fails if no rollout is stopped. */
-export function continueRules(sql: SqlStorage, mayChange: number, who: string, nowMs: number): Result<null> {
-  if (rolloutOf(sql)?.state !== "stopped") return failure("no rollout of rules is stopped");
-  sql.exec("UPDATE rules_rollout SET state = 'running', may_change = ?", mayChange);
-  const target = String(presentRevision(sql));
-  audit(sql, { who, what: "rules.continue", target, detail: `machines: ${mayChange}` }, nowMs);
-  return success(null);
-}
-
-function put(sql: SqlStorage, objects: string, who: string, nowMs: number, mayChange: number): void {
-  const revision = presentRevision(sql) + 1;
-  sql.exec("INSERT INTO rule_sets VALUES (?, ?, ?, ?)", revision, objects, nowMs, who);
-  sql.exec("DELETE FROM rule_sets WHERE revision <= ?", revision - 1 - RULE_SET_LIMITS.kept);
-  const machines = countPinned(sql);
-  const start = "INSERT OR REPLACE INTO rules_rollout VALUES (1, 'running', '', ?, 0, 0, ?, 0)";
-  sql.exec(start, machines, Math.min(mayChange, machines));
-}
-
-/** The rules as operators see them. `objects`: as JSON. */
-export type ListedRules = Omit<RulesAnswer, "matches" | "objects"> & { objects: string };
-
-/** Returns the rules for operators. */
-export function listRules(sql: SqlStorage): ListedRules {
-  type SetRow = { revision: number; objects: string; createdAtMs: number; createdBy: string };
-  const query = `SELECT revision, objects, created_at_ms AS createdAtMs, created_by AS createdBy FROM rule_sets
-    ORDER BY revision DESC`;
-  const sets = sql.exec<SetRow>(query).toArray();
-  const rollout = rolloutOf(sql);
-  const { after: _, ...shown } = rollout ?? { after: "" };
-  return {
-    revision: sets[0]?.revision ?? 0,
-    objects: sets[0]?.objects ?? "[]",
-    rollout: rollout ? (shown as Rollout) : null,
-    revisions: sets.map(({ revision, objects, createdAtMs, createdBy }) => ({
-      revision,
-      objects: namesIn(objects),
-      createdAt: new Date(createdAtMs).toISOString(),
-      createdBy,
-    })),
-  };
-}
-
-/** The names of stored objects, which the route has checked. */
-const namesIn = (objects: string) =>
-  (JSON.parse(objects) as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name);
-
-function rolloutOf(sql: SqlStorage): Rollout | undefined {
-  const query = `SELECT state, after, machines, done, changed, may_change AS mayChange, failed FROM rules_rollout`;
-  return sql.exec<Row<Rollout>>(query).toArray()[0];
-}
-
 /** Asks a machine's object to follow the rules. */
 export interface RulesOrder {
   revision: number;
@@ -154,112 +61,7 @@ export interface RulesOrder {
   mayChange: boolean;
 }
 
-interface Surroundings {
-  sql: SqlStorage;
-  /** Asks a machine's object. Resolves to true if its Node changes. Throws if the object does not answer. */
-  order: (name: string, order: RulesOrder) => Promise<boolean>;
-  nowMs: () => number;
-  pause: (ms: number) => Promise<void>;
-}
-
-/** Runs one turn of the rollout. Returns when the next one is due, in milliseconds since 1970; null if none is. */
-export async function rulesTurn(surroundings: Surroundings): Promise<number | null> {
-  const { sql, nowMs } = surroundings;
-  const before = rolloutOf(sql);
-  if (before?.state !== "running") return null;
-  const revision = presentRevision(sql);
-  const turn = new Turn(surroundings, before, revision, pinnedNames(sql, before.after, BULK_PACE.aTurn));
-  await paced(turn.orders(), BULK_PACE, surroundings.pause);
-  // An operator may have replaced the rules meanwhile.
-  if (presentRevision(sql) !== revision || rolloutOf(sql)?.state !== "running") return nowMs();
-  const { after, done, changed, failed, isStopped, isDone } = turn.outcome();
-  const state = isStopped ? "stopped" : isDone ? "done" : "running";
-  sql.exec(
-    "UPDATE rules_rollout SET state = ?, after = ?, done = ?, changed = ?, failed = ?",
-    state,
-    after,
-    before.done + done,
-    before.changed + changed,
-    before.failed + failed,
-  );
-  return state === "running" ? nowMs() : null;
-}
-
-/** Asks the machines of one turn. A machine that would be one too many is asked again in the next turn. */
-class Turn {
-  readonly #with: Surroundings;
-  readonly #rollout: Rollout;
-  readonly #revision: number;
-  readonly #names: readonly string[];
-  /** The outcome of each machine that was asked, in the order of names. */
-  readonly #outcomes: ("changed" | "same" | "failed" | "withheld" | undefined)[] = [];
-  #underWay = 0;
-
-  constructor(surroundings: Surroundings, rollout: Rollout, revision: number, names: readonly string[]) {
-    this.#with = surroundings;
-    this.#rollout = rollout;
-    this.#revision = revision;
-    this.#names = names;
-  }
-
-  *orders(): Generator<Promise<void>> {
-    const untilMs = this.#with.nowMs() + BULK_PACE.turnMs;
-    for (const [index, name] of this.#names.entries()) {
-      const isReplaced = presentRevision(this.#with.sql) !== this.#revision;
-      if (isReplaced || this.#outcomes.includes("withheld") || this.#with.nowMs() >= untilMs) return;
-      yield this.#ask(index, name);
-    }
-  }
-
-  async #ask(index: number, name: string): Promise<void> {
-    const mayChange =
-      this.#rollout.changed + this.#count("changed") + this.#underWay < this.#rollout.mayChange;
-    if (mayChange) this.#underWay++;
-    try {
-      const isChanged = await this.#with.order(name, { revision: this.#revision, mayChange });
-      this.#outcomes[index] = isChanged ? (mayChange ? "changed" : "withheld") : "same";
-    } catch (error) {
-      this.#outcomes[index] = "failed";
-      logNote({ node: name, message: "the object did not follow the rules", error: String(error) });
-    } finally {
-      if (mayChange) this.#underWay--;
-    }
-  }
-
-  outcome() {
-    const first = this.#outcomes.indexOf("withheld");
-    const counted = first === -1 ? this.#outcomes : this.#outcomes.slice(0, first);
-    // Machines after the first withheld one may have changed already. They count, and are the same the next time.
-    const changed = this.#count("changed");
-    return {
-      after: this.#names[counted.length - 1] ?? this.#rollout.after,
-      done: counted.length,
-      changed,
-      failed: counted.filter((each) => each === "failed").length,
-      isStopped: first !== -1 && this.#rollout.changed + changed >= this.#rollout.mayChange,
-      isDone: first === -1 && counted.length === this.#names.length && this.#names.length < BULK_PACE.aTurn,
-    };
-  }
-
-  #count(outcome: "changed"): number {
-    return this.#outcomes.filter((each) => each === outcome).length;
-  }
-}
-
-interface FollowingObject {
-  followRules: (order: RulesOrder) => Promise<boolean>;
-}
-
-/** Runs the rollout's part of the registry's alarm. */
-export function rulesTurnOf(
-  storage: DurableObjectStorage,
-  { NODES, timer }: { NODES: { getByName: (name: string) => FollowingObject }; timer?: Timer | undefined },
-): Promise<number | null> {
-  return rulesTurn({
-    sql: storage.sql,
-    order: (name, order) =>
-      inTime(BULK_PACE.withinMs, () => NODES.getByName(name).followRules(order), undefined, timer),
-    nowMs: currentMs,
-    pause,
-  });
+export function rolloutOf(sql: SqlStorage): Rollout | undefined {
+  const query = `SELECT state, after, machines, done, changed, may_change AS mayChange, failed FROM rules_rollout`;
+  return sql.exec<Row<Rollout>>(query).toArray()[0];
 }

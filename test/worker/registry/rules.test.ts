@@ -4,16 +4,14 @@ import { RULE_SET_LIMITS } from "../../../shared/protocol/rules.ts";
 import { readAudit } from "../../../worker/registry/audit.ts";
 import { BULK_PACE } from "../../../worker/registry/bulk.ts";
 import { pin } from "../../../worker/registry/pins.ts";
+import { followedRevisions, type RulesOrder, ruleSet } from "../../../worker/registry/rules.ts";
 import {
   applyRules,
   continueRules,
-  followedRevisions,
   listRules,
-  type RulesOrder,
-  ruleSet,
   rulesTurn,
   undoRules,
-} from "../../../worker/registry/rules.ts";
+} from "../../../worker/registry/rules-rollout.ts";
 import { asking, withinRegistry } from "../support/registry-storage.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
