@@ -25,6 +25,21 @@ export type NotAsked =
   /** The machine reports over HTTP, and the answer needs a socket, or comes too late. */
   | { reason: "not over HTTP" };
 
+/** The questions of a machine over HTTP; null before its next report. `withinSeconds`: it takes one within this time. */
+export interface HttpList {
+  on: string[] | null;
+  withinSeconds: number;
+}
+
+/** Where a machine can be asked: its gateway, and since when it is silent. Each null if there is none. */
+export interface WhereToAsk {
+  gateway: number | null;
+  silentSinceMs: number | null;
+  mayBeAsked: boolean;
+  /** Its questions over HTTP. Absent from an object of an earlier version. */
+  overHttp?: HttpList | NotAsked;
+}
+
 /** Asks by an object. Returns the lines of the answer, or why the machine is not asked. Rejects if the object fails. */
 export async function askBy(
   object: Pick<Fetcher, "fetch">,

@@ -59,7 +59,7 @@ const PROBLEMS: Record<Reason, [title: string, detail: string]> = {
   ],
   "no-socket": [
     "This machine has no socket now",
-    "A list of questions needs a socket; `rollcall ask` needs none. Ask again in a minute; if it stays so, `node-shim status` on the machine has the reason.",
+    "It reports over HTTP, too rarely for questions. Ask again in a minute; if it stays so, `node-shim status` on the machine has the reason.",
   ],
   "question-off": [
     "This machine does not answer this question",

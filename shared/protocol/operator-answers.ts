@@ -236,8 +236,13 @@ export type ClusterEvent = z.infer<typeof clusterEvent>;
 export const clusterHistorySchema = z.object({ entries: z.array(clusterEvent) });
 export type ClusterHistoryAnswer = z.infer<typeof clusterHistorySchema>;
 
-/** The body of a 200 answer to GET /v1/nodes/{name}/questions: the names of the questions that the machine answers now. */
-export const questionsSchema = z.object({ on: z.array(z.string()) });
+/** The body of a 200 answer to GET /v1/nodes/{name}/questions. */
+export const questionsSchema = z.object({
+  /** The names of the questions that the machine answers now. */
+  on: z.array(z.string()),
+  /** Seconds within which the machine takes a question, with its next report over HTTP. Absent: it has a socket. */
+  withinSeconds: z.optional(z.number()),
+});
 export type QuestionsAnswer = z.infer<typeof questionsSchema>;
 
 /** The body of a 200 answer to GET /v1/nodes/{name}/clones. */

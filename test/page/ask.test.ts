@@ -51,13 +51,15 @@ describe.skipIf(!hasChromium)("the tab Ask", () => {
   const open = pagesOfFile();
   let worker: PageWorker;
   let machine: AskedMachine;
+  let http: AskedMachine;
   beforeAll(async () => {
     worker = await sharedWorker();
     machine = await askedMachine(worker, "ask-1", ["--questions", ON]);
-    await worker.machineJoins("ask-http");
+    http = await askedMachine(worker, "ask-http", ["--questions", ON, "--transport=http"]);
   });
   afterAll(async () => {
     await machine.stop();
+    await http.stop();
     await worker.stop();
   });
 
@@ -250,12 +252,19 @@ describe.skipIf(!hasChromium)("the tab Ask", () => {
     }),
   );
 
-  it("a machine without a socket, and a question that is off → why", () =>
-    open({ url: worker.url }, async ({ page, expectFault }) => {
-      expectFault(/ask-http\/questions → 409$/);
+  it("a machine without a socket → it answers with its next report, and the tab says so", () =>
+    open({ url: worker.url }, async ({ page }) => {
       await signIn(page, worker.adminSecret);
-      await page.goto("/?machine=ask-http&tab=ask");
-      await page.getByText(/^ask-http cannot be asked now: A list of questions needs a socket/).waitFor();
+      await page.goto("/?machine=ask-http&tab=ask&question=disks");
+      await page.getByText(/^ask-http reports over HTTP: it takes a question with its next report/).waitFor();
+      expect(await page.getByRole("link", { name: "bundle" }).count()).toBe(0);
+      await page.getByRole("button", { name: "Ask ask-http", exact: true }).click();
+      await answer(page, "disks").getByText("Complete:").waitFor();
+    }));
+
+  it("a question that is off → why", () =>
+    open({ url: worker.url }, async ({ page }) => {
+      await signIn(page, worker.adminSecret);
       await page.goto("/?machine=ask-1&tab=ask&question=files");
       await page.getByText(/^ask-1 does not answer files now/).waitFor();
       expect(await askButton(page).isDisabled()).toBe(true);

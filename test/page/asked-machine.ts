@@ -7,6 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { mintToken } from "../../infra/local/admin.ts";
 import { ANSWER_TYPE, answerLine, type AnswerLine } from "../../shared/protocol/asking.ts";
+import type { QuestionsAnswer } from "../../shared/protocol/operator-answers.ts";
 import { ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
 import { thisRun } from "../e2e/run-record.ts";
 import type { PageAccess } from "./page-worker.ts";
@@ -63,8 +64,10 @@ export async function askedMachine(
   const headers = { authorization: `Bearer ${adminSecret}` };
   for (let tries = 0; tries < 600; tries++) {
     const response = await fetch(`${url}/v1/nodes/${name}/questions`, { headers });
-    const { on = [] } = (await response.json()) as { on?: string[] };
-    if (on.length > 0) return { journal, folder, stop };
+    const { on = [], withinSeconds } = (await response.json()) as Partial<QuestionsAnswer>;
+    // A machine reports over HTTP at first. Only with a socket it answers each question.
+    const isHttp = flags.includes("--transport=http");
+    if (on.length > 0 && (withinSeconds !== undefined) === isHttp) return { journal, folder, stop };
     await pause(100);
   }
   await stop();

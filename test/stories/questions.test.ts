@@ -192,7 +192,7 @@ describe("the list of the questions that a machine answers", () => {
   it.each<[situation: string, name: string, made: () => Promise<unknown>, status: number, body: object]>([
     ["some are on", "list-on", () => askable("list-on"), 200, { on: ["disks", "logs"] }],
     ["none is named", "list-off", () => onSocket("list-off"), 200, { on: [] }],
-    ["over HTTP", "list-http", () => onHttp("list-http"), 409, { reason: "no-socket" }],
+    ["none is named over HTTP", "list-http", () => onHttp("list-http"), 200, { on: [], withinSeconds: 10 }],
     [
       "forbidden by its join token",
       "list-never",
@@ -478,6 +478,23 @@ describe("a machine over HTTP", () => {
     await eventually(async () =>
       expect(await auditOf(name)).toEqual(["admin secret: disks: 15 bytes, complete"]),
     );
+  });
+
+  it("the list has the questions that its last report named, and when it takes one", async () => {
+    const { name } = await overHttp("http-list", disks, ["disks", "logs", "bundle"]);
+    const { body } = await operator("GET", `/v1/nodes/${name}/questions`);
+    expect(body).toEqual({ on: ["disks", "logs"], withinSeconds: 10 });
+  });
+
+  it("its object has lost its memory → no list before the next report, and when to ask again", async () => {
+    const { name } = await overHttp("http-list-lost");
+    const list = { on: null, withinSeconds: 10 };
+    const where = { gateway: null, silentSinceMs: null, mayBeAsked: true, overHttp: list };
+    vi.spyOn(NodeObject.prototype, "whereToAsk").mockReturnValueOnce(where);
+    const response = await send(`/v1/nodes/${name}/questions`, {
+      headers: { authorization: `Bearer ${ADMIN_SECRET}` },
+    });
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "10"]);
   });
 
   it("a large answer comes whole, in requests of at most 64 KiB", async () => {

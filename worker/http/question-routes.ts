@@ -7,7 +7,7 @@ import { shownText } from "../../shared/protocol/printable.ts";
 import type { QuestionsAnswer } from "../../shared/protocol/operator-answers.ts";
 import { questionSchema } from "../../shared/protocol/question.ts";
 import { isOwnName } from "../../shared/protocol/questions.ts";
-import { askBy, type Asking, type NotAsked, noteAnswer } from "../asking.ts";
+import { askBy, type Asking, type NotAsked, noteAnswer, type WhereToAsk } from "../asking.ts";
 import { after, currentMs } from "../clock.ts";
 import { gateway, registry } from "../env.ts";
 import { inTime as resultInTime } from "../kube/deadline.ts";
@@ -51,12 +51,19 @@ serve(questionRoutes, "GET /v1/nodes/{name}/questions", async (c) => {
   if (!(await knownNode(c.env, name))) return refuse("not-found");
   const where = await whereToAsk(c, name);
   if ("unasked" in where) return refuseUnasked(where.unasked);
-  const on = await atObject(name, () => gateway(c.env, where.gateway).questionsOf(name));
-  if (on === undefined) return refuse("busy", { retryAfterSeconds: 10 });
-  return on
-    ? c.json({ on } satisfies QuestionsAnswer)
-    : refuseUnasked(where.silent ?? { reason: "no socket" });
+  const { gateway: number, silent, overHttp } = where;
+  const on = number === null ? null : await atObject(name, () => gateway(c.env, number).questionsOf(name));
+  if (on) return c.json({ on } satisfies QuestionsAnswer);
+  if (on === null && silent) return refuseUnasked(silent);
+  if (on === undefined || !overHttp) return refuse("busy", { retryAfterSeconds: 10 });
+  if ("reason" in overHttp) return refuseUnasked(overHttp);
+  const { on: named, withinSeconds } = overHttp;
+  return named
+    ? c.json({ on: named, withinSeconds } satisfies QuestionsAnswer)
+    : refuse("busy", { detail: NOT_NAMED, retryAfterSeconds: withinSeconds });
 });
+
+const NOT_NAMED = "It reports over HTTP, and names its questions with its next report.";
 
 const { ofMachineAMinute, ofOperatorAtOnce, ofOperatorAMinute } = ASKING_LIMITS;
 const TOO_OFTEN = {
@@ -72,33 +79,28 @@ function auditText({ name, parameters }: Pick<AskBody, "name" | "parameters">): 
 
 type Unasked = NotAsked | { reason: "silent"; sinceMs: number } | { reason: "forbidden by its token" };
 
-/** `silent`: since when nothing was heard of the machine; absent if it reports. */
-type Where = ({ unasked: Unasked } | { gateway: number }) & { silent?: Unasked };
+/** Where a machine can be asked, or why it cannot. `gateway`: null if it reports over HTTP; `silent`: null if it reports. */
+type Where =
+  | { unasked: Unasked }
+  | (Pick<WhereToAsk, "gateway" | "overHttp"> & { silent: Extract<Unasked, { reason: "silent" }> | null });
 
-/** Returns the gateway of the machine, or why the machine is not asked. */
 async function whereToAsk(c: Context<App>, name: string): Promise<Where> {
-  const {
-    gateway: number,
-    silentSinceMs,
-    mayBeAsked,
-  } = await inTime(() => c.env.NODES.getByName(name).whereToAsk());
-  if (!mayBeAsked) return { unasked: { reason: "forbidden by its token" } };
-  const silent =
-    silentSinceMs === null ? {} : { silent: { reason: "silent" as const, sinceMs: silentSinceMs } };
-  if (number !== null) return { gateway: number, ...silent };
-  return { unasked: silent.silent ?? { reason: "no socket" }, ...silent };
+  const where = await inTime(() => c.env.NODES.getByName(name).whereToAsk());
+  const { silentSinceMs: sinceMs } = where;
+  if (!where.mayBeAsked) return { unasked: { reason: "forbidden by its token" } };
+  const silent = sinceMs === null ? null : { reason: "silent" as const, sinceMs };
+  return where.gateway === null && silent ? { unasked: silent } : { ...where, silent };
 }
 
 /** Sends a question to the gateway of the machine. Returns the lines of the answer, or why the machine is not asked. */
 async function send(c: Context<App>, asking: Asking): Promise<ReadableStream<Uint8Array> | Unasked> {
   const { name } = asking;
   const where = await whereToAsk(c, name);
-  if ("unasked" in where && where.unasked.reason !== "no socket") return where.unasked;
-  const got = "unasked" in where ? where.unasked : await ask(gateway(c.env, where.gateway), asking);
-  if (got instanceof ReadableStream || got.reason !== "no socket") return got;
-  const { silent } = where;
+  if ("unasked" in where) return where.unasked;
+  const got = where.gateway === null ? null : await ask(gateway(c.env, where.gateway), asking);
+  if (got !== null && (got instanceof ReadableStream || got.reason !== "no socket")) return got;
   // The machine gets the question with the answer to its next report over HTTP.
-  return silent ?? ask(c.env.NODES.getByName(name), asking);
+  return where.silent ?? ask(c.env.NODES.getByName(name), asking);
 }
 
 /** Asks by an object. An object that fails is busy: one of an earlier version, or during a deploy. */
@@ -125,7 +127,6 @@ function refuseUnasked(why: Unasked): Response {
     case "forbidden by its token":
       return refuse("question-off", { detail: "Its join token forbids questions (--no-questions)." });
     case "no socket":
-      return refuse("no-socket");
     case "not over HTTP":
       return refuse("no-socket", { detail: NOT_OVER_HTTP });
     case "off":

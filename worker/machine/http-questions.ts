@@ -13,7 +13,7 @@ import {
 import { ASKING_LIMITS, QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Timer } from "../clock.ts";
 import { AnswerStream, keepAlive } from "./answer-stream.ts";
-import type { Answered, NotAsked } from "../asking.ts";
+import type { Answered, HttpList, NotAsked } from "../asking.ts";
 import type { TicketUse } from "./fresh-requests.ts";
 
 interface HttpQuestionsParts {
@@ -40,6 +40,8 @@ export class HttpQuestions {
   readonly #in: HttpQuestionsParts;
   /** The questions whose answers have not ended, by their ID. */
   readonly #waiting = new Map<string, Waiting>();
+  /** The questions that the last report over HTTP named; null if there was none since the object has its memory. */
+  #on: readonly string[] | null = null;
 
   constructor(parts: HttpQuestionsParts) {
     this.#in = parts;
@@ -52,9 +54,8 @@ export class HttpQuestions {
     over: (answered: Answered) => void,
   ): ReadableStream<Uint8Array> | NotAsked {
     const { timer, nonce } = this.#in;
-    const seconds = Math.ceil(intervalMs / 1000) + ASKING_LIMITS.graceSeconds;
-    if (seconds > ASKING_LIMITS.reportWithinSeconds || HTTP_NEVER.includes(asked.question.name))
-      return { reason: "not over HTTP" };
+    const seconds = takenWithin(intervalMs);
+    if (seconds === null || HTTP_NEVER.includes(asked.question.name)) return { reason: "not over HTTP" };
     if (this.#waiting.size >= QUESTION_LIMITS.atOnce) return { reason: "too many" };
     const id = nonce();
     const stream = new AnswerStream({
@@ -76,8 +77,15 @@ export class HttpQuestions {
     return stream.body;
   }
 
+  /** Returns the questions that the machine answers; `on` is null before the first report since an eviction. */
+  list(intervalMs: number): HttpList | NotAsked {
+    if (takenWithin(intervalMs) === null) return { reason: "not over HTTP" };
+    return { on: this.#on && [...this.#on], withinSeconds: Math.ceil(intervalMs / 1000) };
+  }
+
   /** Returns the questions for the answer to a report. `on`: the questions that the report names; null if it names none. */
   offered(on: readonly string[] | null): { questions?: HttpQuestion[] } {
+    this.#on = on ?? [];
     const questions: HttpQuestion[] = [];
     for (const [id, { asked, stream, n }] of this.#waiting)
       if (!on?.includes(asked.question.name)) stream.finish(1, { reason: "refused", fault: offText(on) });
@@ -88,6 +96,7 @@ export class HttpQuestions {
 
   /** Ends the answers, because the machine reports over a socket or has gone. */
   stop(fault: string): void {
+    this.#on = null;
     for (const { stream } of this.#waiting.values()) stream.stop(fault);
   }
 
@@ -124,6 +133,12 @@ export class HttpQuestions {
       await new Promise<void>((resolve) => void waiting.held.push(resolve));
     cancel();
   }
+}
+
+/** Returns the seconds within which a machine takes a question; null if it reports too rarely to be asked. */
+function takenWithin(intervalMs: number): number | null {
+  const seconds = Math.ceil(intervalMs / 1000) + ASKING_LIMITS.graceSeconds;
+  return seconds > ASKING_LIMITS.reportWithinSeconds ? null : seconds;
 }
 
 function wake({ held }: Waiting): void {

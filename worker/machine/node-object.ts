@@ -25,7 +25,7 @@ import type { HistoryRequest } from "../storage/history.ts";
 import { StoredObject } from "../storage/migrations.ts";
 import { registerAgain } from "../tick/registration.ts";
 import { type MachineAnswer, type Refusal, tooLate, UNAUTHENTICATED } from "./answers.ts";
-import { answerOf, type Asking } from "../asking.ts";
+import { answerOf, type Asking, type WhereToAsk } from "../asking.ts";
 import { orderClearing } from "./clearing.ts";
 import { hasReported, recordReturn } from "./contact.ts";
 import { decideReport, situationOf } from "./decide-report.ts";
@@ -266,10 +266,8 @@ export class NodeObject extends StoredObject {
   /** Asks the machine with its next report over HTTP. The Worker sends an Asking. */
   override async fetch(request: Request): Promise<Response> {
     const asking = await request.json<Asking>();
-    const { nodeStatusUpdateFrequencyMs: intervalMs } = this.#state.facts.timing();
-    return answerOf(this.env, this.ctx, asking, (over) =>
-      this.#questions.ask(asking.asked, intervalMs, over),
-    );
+    const { nodeStatusUpdateFrequencyMs: everyMs } = this.#state.facts.timing();
+    return answerOf(this.env, this.ctx, asking, (over) => this.#questions.ask(asking.asked, everyMs, over));
   }
 
   /** Takes parts of an answer to a question that the machine got with the answer to its report. */
@@ -402,12 +400,13 @@ export class NodeObject extends StoredObject {
     if (from !== number) await this.#lending.end("moved", from);
   }
 
-  /** Returns where this machine can be asked: its gateway, and since when it is silent. Each null if there is none. */
-  whereToAsk(): { gateway: number | null; silentSinceMs: number | null; mayBeAsked: boolean } {
+  /** Returns where this machine can be asked. */
+  whereToAsk(): WhereToAsk {
     return {
       mayBeAsked: mayBeAsked(this.#state.records.get("enrolment") ?? {}),
       gateway: this.#registry.gateway(),
       silentSinceMs: this.#state.records.get("silentSinceMs") ?? null,
+      overHttp: this.#questions.list(this.#state.facts.timing().nodeStatusUpdateFrequencyMs),
     };
   }
 

@@ -90,7 +90,7 @@ export const MACHINES_DESCRIPTIONS = {
     "GET /v1/nodes/{name}/questions": {
       id: "listQuestions",
       what: "List the questions that a machine answers now",
-      more: "The list is empty if its owner has turned none on, if its shim is too old, and shortly after its socket opened. A machine that reports over HTTP has no list here, also if it answers questions.",
+      more: "The list is empty if its owner has turned none on, if its shim is too old, and shortly after its socket opened. The list of a machine that reports over HTTP is that of its last report, without `bundle` and `follow`, and has `withinSeconds`: the seconds until it takes a question.",
       answers: { 200: json("The names of the questions.", { questionsSchema }) },
     },
     "POST /v1/nodes/{name}/questions": {

@@ -54,6 +54,7 @@ function Questions({ name, change, answers }: AskTabProps) {
   return (
     <>
       <Unasked list={list} name={name} question={question} />
+      {known.length > 0 && <WithReport name={name} seconds={list.value?.withinSeconds} />}
       {question !== undefined && known.length > 0 && (
         <div class="machine-body">
           <QuestionLinks names={known} current={question} />
@@ -99,6 +100,17 @@ function Unasked({ list: { value, fault, isLoading, again }, name, question }: U
         Check again
       </button>
     </Notice>
+  );
+}
+
+/** Draws when a machine without a socket takes a question. */
+function WithReport({ name, seconds }: { name: string; seconds: number | undefined }) {
+  if (seconds === undefined) return null;
+  return (
+    <p class="quiet">
+      {name} reports over HTTP: it takes a question with its next report, within {seconds} s. A bundle needs a
+      socket.
+    </p>
   );
 }
 
