@@ -18,7 +18,7 @@ const VALUES: readonly [pattern: RegExp, value: string][] = [
 const valueFor = (name: string) => VALUES.find(([pattern]) => pattern.test(name))?.[1] ?? "edge-1";
 
 /** These commands write files or run for ever, or ask no Worker. */
-const LEFT_OUT = new Set(["export", "import", "context", "completion", "explain"]);
+const LEFT_OUT = new Set(["export", "import", "context", "completion", "explain", "key"]);
 
 export function commandLines(): string[][] {
   const program = operatorProgram({

@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FORMATS } from "../../../../infra/operator/render/shown.ts";
-import { GATEWAY_LIMITS } from "../../../../shared/protocol/limits.ts";
+import { GATEWAY_LIMITS, QUESTION_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { randomOf } from "../random.ts";
 import { type CommandRun, commandLines, runCommand } from "./commands.ts";
 import { faultOfOutput, hostileText } from "./hostile-answers.ts";
@@ -17,7 +17,7 @@ export interface WorkerVerdict {
   findings: string[];
 }
 
-/** A command reads at most 32 MiB; what the kernel and the server hold comes on top. */
+/** A command reads at most 32 MiB of an answer; what the kernel and the server hold comes on top. */
 const MOST_READ_BYTES = 64 * 2 ** 20;
 /** A request of a command ends after 30 seconds, and a command of the shim after a few requests of 10 seconds. */
 const MOST_COMMAND_MS = 35_000;
@@ -28,6 +28,8 @@ const MOST_SHIM_MIB = 200;
 const WINDOW_MS = 8000;
 /** The pace of the shim: some requests at once, then one a second. */
 const MOST_IN_WINDOW = GATEWAY_LIMITS.reportsAtOnce + WINDOW_MS / 1000;
+/** The questions in the rate of the shim, each with the requests that wait for room, its parts and its end. */
+const MOST_ANSWERS_IN_WINDOW = 64 * QUESTION_LIMITS.aMinute;
 
 export async function runWorker(seed: number, progress: (text: string) => void): Promise<WorkerVerdict> {
   const findings: string[] = [];
@@ -76,14 +78,13 @@ async function slowCommands(found: Found): Promise<void> {
     styles.map(async (style) => {
       const worker = await hostileWorker(0, style);
       for (const line of lines) {
-        worker.writtenBytes = 0;
+        Object.assign(worker, { writtenBytes: 0, askedMs: [] });
         const run = await runCommand(line, worker.url, false);
         found(commandFault(line, run));
         found(run.code === 0 && `rollcall ${line.join(" ")}: takes an answer that is ${style}`);
-        const requests = line[0] === "node" ? 2 : 1;
         found(
-          worker.writtenBytes > requests * MOST_READ_BYTES &&
-            `rollcall ${line.join(" ")}: reads ${worker.writtenBytes} bytes of an answer that is ${style}`,
+          worker.writtenBytes > worker.askedMs.length * MOST_READ_BYTES &&
+            `rollcall ${line.join(" ")}: reads ${worker.writtenBytes} bytes of answers that are ${style}`,
         );
         if (style === "slow") break;
       }
@@ -114,7 +115,7 @@ async function shimCommands(
 ): Promise<void> {
   const run = async (command: string, forMs = MOST_SHIM_MS) => ran(command, await shim.run(command, forMs));
   await run("join", RUN_MS);
-  worker.askedMs = [];
+  Object.assign(worker, { askedMs: [], answeredMs: [] });
   await run("run", RUN_MS);
   const reports = worker.askedMs;
   await run("status");
@@ -132,14 +133,18 @@ function shimFault(what: string, { output, memoryMiB, tookMs }: ShimRun): string
   return tookMs > MOST_SHIM_MS + 4000 ? `${what}: took ${Math.round(tookMs)} ms` : null;
 }
 
-/** Returns a fault if the shim sent more requests within WINDOW_MS than its pace allows. */
-function paceFault({ askedMs }: HostileWorker, style: Style): string | null {
-  const most = Math.max(
-    0,
-    ...askedMs.map((at) => askedMs.filter((each) => each >= at && each < at + WINDOW_MS).length),
-  );
-  return most > MOST_IN_WINDOW ? `node-shim run (${style}): ${most} requests in ${WINDOW_MS / 1000} s` : null;
+/** Returns a fault if the shim sent more requests or answers within WINDOW_MS than its pace allows. */
+function paceFault({ askedMs, answeredMs }: HostileWorker, style: Style): string | null {
+  const inWindow = `in ${WINDOW_MS / 1000} s`;
+  const [asked, answers] = [mostInWindow(askedMs), mostInWindow(answeredMs)];
+  if (asked > MOST_IN_WINDOW) return `node-shim run (${style}): ${asked} requests ${inWindow}`;
+  return answers > MOST_ANSWERS_IN_WINDOW
+    ? `node-shim run (${style}): ${answers} parts of answers ${inWindow}`
+    : null;
 }
+
+const mostInWindow = (times: readonly number[]) =>
+  Math.max(0, ...times.map((at) => times.filter((each) => each >= at && each < at + WINDOW_MS).length));
 
 /** Puts a kubectl with hostile output before the others. Returns a function that removes it. */
 function fakeKubectl(seed: number): () => void {

@@ -20,6 +20,8 @@ export interface HostileWorker {
   style: Style;
   /** The times of requests and frames, by performance.now. Upgrades do not count. */
   askedMs: number[];
+  /** The times of requests and frames about questions, which `askedMs` does not have. */
+  answeredMs: number[];
   /** The bytes of bodies that were written to connections. */
   writtenBytes: number;
   close: () => Promise<void>;
@@ -31,7 +33,7 @@ export async function hostileWorker(seed: number, style: Style): Promise<Hostile
   const wss = new WebSocketServer({ noServer: true });
   const server = createServer((request, response) => {
     response.on("error", () => undefined);
-    worker.askedMs.push(performance.now());
+    (request.url?.endsWith("/answers") ? worker.answeredMs : worker.askedMs).push(performance.now());
     request.resume().on("end", () => answer(request, response));
   });
 
@@ -66,6 +68,7 @@ export async function hostileWorker(seed: number, style: Style): Promise<Hostile
     const [path = "/"] = url.split("?");
     const isEnrolment = path.endsWith("/enrolment");
     const isReport = path.endsWith("/report");
+    const isAnswer = path.endsWith("/answers");
     if (worker.style === "texts" && !(isEnrolment && draw().chance(0.7))) {
       const { status, type, body } = hostileAnswer(method, path, draw());
       return send(response, status, type, body);
@@ -91,9 +94,9 @@ export async function hostileWorker(seed: number, style: Style): Promise<Hostile
       default:
         return send(
           response,
-          isReport ? 200 : 404,
+          isReport || isAnswer ? 200 : 404,
           "application/json",
-          JSON.stringify(isReport ? report() : {}),
+          JSON.stringify(isReport ? report() : isAnswer ? taken() : {}),
         );
     }
   }
@@ -102,6 +105,9 @@ export async function hostileWorker(seed: number, style: Style): Promise<Hostile
     question: { name: draw().pick(["disks", "units", "logs", hostileText(draw())]), parameters: {} },
     asker: draw().chance(0.5) ? "alice" : hostileText(draw()),
   });
+
+  /** The answer to a part: the machine never has room, or all of it. */
+  const taken = () => ({ isWanted: draw().chance(0.9), bytes: draw().pick([0, -1, 131_072, 1e300]) });
 
   const report = () => ({
     phase: draw().chance(0.5) ? "registering" : hostileText(draw()),
@@ -124,8 +130,9 @@ export async function hostileWorker(seed: number, style: Style): Promise<Hostile
   function flood(socket: WebSocket): void {
     const say = (frame: object) => socket.readyState === socket.OPEN && socket.send(JSON.stringify(frame));
     socket.on("error", () => undefined);
-    socket.on("message", () => {
-      worker.askedMs.push(performance.now());
+    socket.on("message", (data: Buffer) => {
+      const isAnswer = /^\{"type":"(?:questions|part|end)"/.test(data.toString());
+      (isAnswer ? worker.answeredMs : worker.askedMs).push(performance.now());
       say({ type: "report-answer", status: 200, body: report(), comeBackWithinMs: 0 });
     });
     const frames: object[] = [
@@ -155,6 +162,7 @@ export async function hostileWorker(seed: number, style: Style): Promise<Hostile
     url: `http://127.0.0.1:${port}`,
     style,
     askedMs: [],
+    answeredMs: [],
     writtenBytes: 0,
     async close() {
       for (const drip of drips) clearInterval(drip);
