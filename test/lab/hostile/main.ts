@@ -25,13 +25,14 @@ An accepted socket that ends writes rows, whoever ends it: those that its machin
 
 As machine: enrolled machines follow the protocol and mean harm, ten acts a second each: every fact at its limit and over
 it, more than their tokens say, Nodes that change and flap, two reports at once, many further names with large Nodes,
-settings at their extremes, restarts, clones, rotations, leaves and new enrolments, others' names, old tickets. Beside them
-honest machines report, two receivers get the fleet's alerts, and an operator works. The apiserver is
+settings at their extremes, restarts, clones, rotations, leaves and new enrolments, others' names, old tickets, and forged,
+late, repeated, oversized and endless answers to questions. Beside them honest machines report, two receivers get the fleet's
+alerts, and an operator works. The apiserver is
 a real one with etcd where KUBEBUILDER_ASSETS names their folder, else the embedded one.
 
 The seed, a machine's number and an act's index decide the act. A fifth of the time, at most a minute, nothing is hostile
 yet. The last line is the verdict, before it stands a line for each limit, kept or BROKEN:
-  clean: 23 limits kept
+  clean: 24 limits kept
 What a machine costs is measured at the Worker's door to the apiserver. Its first minute counts by itself; what follows is
 taken for an hour: the bytes of each object that a write left behind, over the time that was left after that minute.
 

@@ -60,6 +60,8 @@ export async function runHostileMachine(machine: HostileMachine, run: Run): Prom
     const act = actOf(run.seed, machine.number, index, identity.at());
     const outcome = await identity.perform(act, streamOf(run.seed, machine.number, "tricks", index));
     run.note(index, outcome);
+    const answered = await identity.answer(streamOf(run.seed, machine.number, "answers", index));
+    if (answered) run.note(index, answered);
     const next = reserve(bucket, LIMIT, 1, startedMs);
     ({ bucket } = next);
     await run.wait(Math.max(0, startedMs + Math.max(ACT_EVERY_MS, next.waitMs) - performance.now()));
@@ -136,6 +138,12 @@ class Identity {
       this.#sender = undefined;
     if (last.reason === "rate-limited") await this.#run.wait(last.retryAfterMs);
     return outcome;
+  }
+
+  /** Answers a question, if there is one, or pretends to. Returns null if the machine has sent nothing. */
+  async answer(random: Random): Promise<Outcome | null> {
+    const acted = await this.#sender?.answers.act(random, this.#machine.coveted.names[0]!);
+    return acted ? worstOf(acted.answers.map((answer) => outcomeOf(acted.kind, answer))) : null;
   }
 
   /**

@@ -4,6 +4,7 @@ import type { Node } from "../../../../shared/kubernetes/types.ts";
 import type { PendingAnswer } from "../../../../shared/protocol/operator-answers.ts";
 import type { WorkerConnection } from "../../../../infra/operator/client.ts";
 import type { Random } from "../random.ts";
+import { type Asker, asker } from "./asker.ts";
 import type { Admin } from "./cluster.ts";
 import { type Mark, markingPatch, type MarkKind, type Marks } from "./marks.ts";
 import type { KubeRequest } from "./traffic.ts";
@@ -20,6 +21,8 @@ export interface Operator {
   done: readonly Done[];
   /** The operator's writes that set marks on Nodes: the time of each write, and the Node's bytes in JSON. */
   marked: readonly Pick<KubeRequest, "atMs" | "keptBytes">[];
+  /** Ends the answers of machines, and judges them. */
+  asker: Asker;
   /** The answers that a Worker may not give, and the requests without an answer. */
   faults: readonly string[];
 }
@@ -48,6 +51,7 @@ export function operator(operated: Operated): Operator {
   const marked: Pick<KubeRequest, "atMs" | "keptBytes">[] = [];
   const faults: string[] = [];
   const minted: string[] = [];
+  const asking = asker(worker);
 
   async function ask<Answer>(method: string, path: string, body?: object): Promise<Answer | null> {
     const init = { method, headers: worker.headers, ...(body && { body: JSON.stringify(body) }) };
@@ -106,6 +110,11 @@ export function operator(operated: Operated): Operator {
     marked.push({ atMs: performance.now(), keptBytes: JSON.stringify(answer.body).length });
   }
 
+  async function askMachine(): Promise<void> {
+    const target = random.pick(hostile());
+    if (await asking.ask(target)) done.push({ what: "machine.ask", target });
+  }
+
   const about = (what: string, verb: string) => async () => {
     const target = random.pick(hostile());
     await change({ what, target }, `/v1/nodes/${target}/${verb}`);
@@ -128,6 +137,9 @@ export function operator(operated: Operated): Operator {
     () => mark("cordon", "", "kubectl-cordon"),
     () => mark("condition", random.pick(COVETED_MARKS.conditions), "node-problem-detector"),
     () => mark("resource", random.pick(COVETED_MARKS.resources), "dongle-agent"),
+    askMachine,
+    askMachine,
+    askMachine,
     look((name) => `/v1/nodes/${name}/history?limit=1000`),
     look((name) => `/v1/nodes/${name}/clones`),
     look(() => "/v1/tokens"),
@@ -141,6 +153,7 @@ export function operator(operated: Operated): Operator {
       else await random.pick(acts)();
     },
     done,
+    asker: asking,
     marked,
     faults,
   };

@@ -133,6 +133,7 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
   await hostile.ended;
 
   await patient.ended;
+  operating.asker.end();
 
   const endedMs = performance.now();
   const minutes = (endedMs - attackedMs) / 60_000;
@@ -158,6 +159,8 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
     othersChanged: differences(others, await snapshotOf(admin, isNotKept)),
     elsewhere: elsewhere.map(({ method, path }) => `${method} ${path}`),
     beyondGrants: [...found.beyond],
+    answers: operating.asker.counts(),
+    answersForged: operating.asker.faults,
     marks: found.marks.count(),
     marksLost: [...found.lost],
     operatorActs: operating.done.length,

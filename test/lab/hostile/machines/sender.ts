@@ -4,9 +4,11 @@ import type { MachineKey } from "../../../../node-shim/identity/identity.ts";
 import type { Transport } from "../../../../node-shim/worker-link/exchange.ts";
 import { sha256Base64url, signReport } from "../../../../node-shim/worker-link/sign.ts";
 import type { Problem, ReportAnswer } from "../../../../shared/protocol/answers.ts";
+import { QUESTIONS_HEADER } from "../../../../shared/protocol/asking.ts";
 import { JWT_TYPES } from "../../../../shared/protocol/claims.ts";
 import { canonicalJson } from "../../../../shared/protocol/digest.ts";
 import { PROTOCOL } from "../../../../shared/protocol/report.ts";
+import { HostileAnswers, NAMED } from "./answers.ts";
 import type { Draft } from "./draft.ts";
 import { played, type Surroundings, type Trick } from "./tricks.ts";
 
@@ -22,6 +24,8 @@ export interface Credentials {
 }
 
 export interface Sender {
+  /** The answers to the questions that came with the answers to reports. */
+  answers: HostileAnswers;
   report: (
     draft: Draft,
     played?: { trick: Trick; surroundings: Omit<Surroundings, "older"> },
@@ -46,10 +50,12 @@ export function sender(credentials: Credentials, send: Transport): Sender {
   const older: string[] = [];
   let knownDigest = "";
   let last: { body: string; authorization: string } | undefined;
+  const answers = new HostileAnswers(credentials, send, answerOf);
 
   async function post(body: string, authorization: string): Promise<Answer> {
-    const headers = { "content-type": "application/json", authorization };
+    const headers = { "content-type": "application/json", authorization, [QUESTIONS_HEADER]: NAMED };
     const answer = await answerOf(send({ method: "POST", path, headers, body }));
+    answers.take(answer.questions);
     if (answer.ticket && answer.ticket !== ticket) {
       older.unshift(ticket);
       older.length = Math.min(older.length, OLDER);
@@ -60,6 +66,7 @@ export function sender(credentials: Credentials, send: Transport): Sender {
   }
 
   return {
+    answers,
     async report(draft, how) {
       if (how?.trick === "the same again" && last) return post(last.body, last.authorization);
       const { startId, vitals, facts, padTo } = draft;

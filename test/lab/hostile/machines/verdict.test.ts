@@ -20,6 +20,8 @@ const clean: Outcomes = {
   othersChanged: [],
   elsewhere: [],
   beyondGrants: [],
+  answers: { ended: 5, complete: 2 },
+  answersForged: [],
   marks: 7,
   marksLost: [],
   operatorActs: 9,
@@ -52,7 +54,7 @@ describe("a verdict", () => {
   it("all limits kept → clean, with the measured amounts", () => {
     expect(isClean(clean)).toBe(true);
     const text = verdictText(clean);
-    expect(lastLine(text)).toBe("clean: 23 limits kept");
+    expect(lastLine(text)).toBe("clean: 24 limits kept");
     expect(brokenLines(text)).toEqual([]);
     expect(text).toContain("rotates  200 × 1");
     expect(text).toContain("against the apiserver");
@@ -79,6 +81,12 @@ describe("a verdict", () => {
       { beyondGrants: ["a has label b"] },
       "tokens: 1",
       "a has label b",
+    ],
+    [
+      "an asker gets a forged answer",
+      { answersForged: ["the answer of a: not its own"] },
+      "of 5 answers to questions, 2 of them complete, forged or endless ones: 1",
+      "the answer of a: not its own",
     ],
     ["a mark is lost", { marksLost: ["a has lost b"] }, "of 7 marks of others lost: 1", "a has lost b"],
     [

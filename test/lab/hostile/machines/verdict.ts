@@ -23,6 +23,9 @@ export interface Outcomes {
   /** The Worker's requests that are not about a machine's Node, lease or events. */
   elsewhere: readonly string[];
   beyondGrants: readonly string[];
+  /** The answers of hostile machines to an operator's questions; `answersForged` has those that no asker may get. */
+  answers: { ended: number; complete: number };
+  answersForged: readonly string[];
   /** The number of marks of operators and agents on hostile machines' Nodes; `marksLost` has the lost marks. */
   marks: number;
   marksLost: readonly string[];
@@ -124,12 +127,17 @@ export function verdictText(outcomes: Outcomes): string {
 }
 
 function lines(outcomes: Outcomes): Line[] {
-  const { othersChanged, elsewhere, beyondGrants, marks, marksLost, operatorActs, auditLost } = outcomes;
+  const { othersChanged, elsewhere, beyondGrants, answers, marks, marksLost, operatorActs, auditLost } =
+    outcomes;
   const { honestFaults, failures, overLimits } = outcomes;
   return [
     none("other Nodes, leases and objects changed", othersChanged),
     none("requests elsewhere", elsewhere),
     none("beyond the machines' tokens", beyondGrants),
+    none(
+      `of ${answers.ended} answers to questions, ${answers.complete} of them complete, forged or endless ones`,
+      outcomes.answersForged,
+    ),
     none(`of ${marks} marks of others lost`, marksLost),
     none(`of ${operatorActs} operators' acts not in the audit log`, auditLost),
     none("over a limit and taken", overLimits),
