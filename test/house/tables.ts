@@ -24,6 +24,7 @@ import {
   dollarRows,
   partRows,
   priceRows,
+  questionRows,
   slowerRows,
   trafficRows,
 } from "../lab/bench/cost/cost-text.ts";
@@ -54,6 +55,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>
     slower,
     counted,
     prices: priceRows,
+    questions: asked,
     traffic,
   },
   "docs/facts.md": { facts },
@@ -246,6 +248,10 @@ function counted(): string[][] {
 
 function traffic(): string[][] {
   return trafficRows(recordedCosts().traffic);
+}
+
+function asked(): string[][] {
+  return questionRows(recordedCosts());
 }
 
 function questions(): string[][] {

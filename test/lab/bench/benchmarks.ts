@@ -18,6 +18,7 @@ import { nodeWatches } from "./node-watch.ts";
 import { pageCosts } from "./page.ts";
 import { pageFirstLoad } from "./page-first-load.ts";
 import { patchCreation } from "./patch-creation.ts";
+import { questionBeats } from "./question-beats.ts";
 import { quantityParse } from "./quantity-parse.ts";
 import { shimFirstReports } from "./shim-first-report.ts";
 import { shimGathering } from "./shim-gathering.ts";
@@ -43,6 +44,7 @@ export const benchmarks: readonly Benchmark[] = [
   ...heartbeatCosts,
   ...socketCosts,
   socketSilence,
+  ...questionBeats,
   ...costs,
   ...nodeWatches,
   ...annotatedNodes,

@@ -105,6 +105,12 @@ function costs(key: string, way: string, most: number | null): Budget[] {
     ...fleets,
     { name: `cost-${key}-traffic`, what: traffic, unit: "MB", budget: null },
     { name: `cost-${key}-low-traffic`, what: low, unit: "MB", budget: null },
+    {
+      name: `cost-${key}-question`,
+      what: `cost per 1,000 questions \`disks\`, ${way}`,
+      unit: "dollars",
+      budget: null,
+    },
   ];
 }
 
@@ -241,8 +247,32 @@ export const BUDGETS: readonly Budget[] = [
     unit: "s",
     budget: 45,
   },
+  {
+    name: "question-beats-quiet",
+    what: "99th percentile of a heartbeat's time over a socket, 100 machines of a gateway",
+    unit: "ms",
+    budget: null,
+  },
+  {
+    name: "question-beats-p99",
+    what: "the same while two other machines of the gateway answer bundles of 8 MiB",
+    unit: "ms",
+    budget: 1000,
+  },
+  {
+    name: "question-beats-asked",
+    what: "the same of the two machines that answer",
+    unit: "ms",
+    budget: 1000,
+  },
   ...costs("http", "over HTTP", null),
   ...costs("socket", "over sockets", 0.016),
+  {
+    name: "cost-socket-bundle",
+    what: "cost per 1,000 questions `bundle` with answers of 8 MiB, over sockets",
+    unit: "dollars",
+    budget: null,
+  },
   {
     name: "watch-cpu",
     what: "workerd's CPU load by the watch of 1,000 unchanged Nodes",

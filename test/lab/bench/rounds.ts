@@ -23,6 +23,12 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
+/** Returns the value that this share of the values, from 0 to 1, does not exceed. NaN for an empty list. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+}
+
 function spreadOf(values: readonly number[]): Spread {
   return { median: median(values), min: Math.min(...values), max: Math.max(...values) };
 }

@@ -4,6 +4,7 @@ import { systemClock, type Clock } from "../../../node-shim/base/clock.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { Link } from "../../../node-shim/worker-link/link.ts";
 import { DIRECTLY } from "../../../node-shim/worker-link/outbound.ts";
+import type { QuestionAnswering } from "../../../node-shim/worker-link/questions.ts";
 import { type ReportLink, reporter } from "../../../node-shim/worker-link/reporter.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
@@ -14,8 +15,11 @@ import { enrolledMachine, type RunningWorker } from "./workerd.ts";
 const WITHIN_MS = 9000;
 
 export interface BenchSocket {
-  /** Opens the socket; resolves once the Worker has accepted a report on it. */
-  open: () => Promise<void>;
+  /**
+   * Opens the socket; resolves once the Worker has accepted a report on it, with the milliseconds until the next one is
+   * due.
+   */
+  open: () => Promise<number>;
   /**
    * Sends a heartbeat if that is enough, else a report, as the shim does. Returns the milliseconds until the next
    * one is due.
@@ -32,11 +36,13 @@ interface SocketWish {
   /** The Worker's clock, in milliseconds since 1970. */
   nowMs: () => number;
   clock?: Clock;
+  /** How the machine answers questions. Absent: it answers none. */
+  answering?: QuestionAnswering;
 }
 
 /** Enrols and registers a machine. Until `open` it has no socket. */
 export async function startSocketMachine(worker: RunningWorker, wish: SocketWish): Promise<BenchSocket> {
-  const { name, facts, nowMs, clock = systemClock } = wish;
+  const { name, facts, nowMs, clock = systemClock, answering = null } = wish;
   const { send, close } = httpTransport(worker.url, WITHIN_MS);
   const enrolled = await enrolledMachine(worker, name, send);
   const machine = { name, origin: worker.url, startId: `start of ${name}`, ...enrolled };
@@ -53,6 +59,7 @@ export async function startSocketMachine(worker: RunningWorker, wish: SocketWish
     log: (level, message) => void (level === "warn" && opened.reject(new Error(`${name}: ${message}`))),
     dropHttp: close,
     changed: () => undefined,
+    answering,
   });
   link.listen(opened.resolve);
   let isWanted = false;
@@ -70,7 +77,7 @@ export async function startSocketMachine(worker: RunningWorker, wish: SocketWish
     isWanted = true;
     await report(machineVitals(0));
     await opened.promise;
-    await report(machineVitals(0));
+    return report(machineVitals(0));
   };
   const beat: BenchSocket["beat"] = async (vitals) =>
     ((await link.socket()?.heartbeat(vitals, nowMs())) ?? null) !== null;

@@ -46,7 +46,7 @@ export interface HourlyUsage {
 }
 export type Used = keyof HourlyUsage;
 
-const NOTHING: HourlyUsage = {
+export const NOTHING: HourlyUsage = {
   workerRequests: 0,
   objectRequests: 0,
   alarmsRung: 0,
@@ -255,6 +255,16 @@ export function billOf(counted: CountedTransport, machines: number, only?: Share
     const times = billable === "storedByteMonth" ? 1 : MONTH_HOURS;
     return { what, dollars: (dollarsOf(billable, units) * times) / machines };
   });
+}
+
+/** Returns the cost of a usage, in dollars, without storage. */
+export function dollarsOfUsage(usage: HourlyUsage, cpuMs: number): number {
+  const lines = LINES.filter(([, , , share]) => share === undefined || share === "machines");
+  const counted = lines.filter(
+    ([, billable]) => billable !== "workerCpuMs" && billable !== "storedByteMonth",
+  );
+  const dollars = counted.map(([, billable, used]) => dollarsOf(billable, usage[used]));
+  return dollars.reduce((sum, each) => sum + each, dollarsOf("workerCpuMs", cpuMs));
 }
 
 /** The prices of a fleet's parts, in dollars a month. Their sum is the bill of a fleet with full gateways. */

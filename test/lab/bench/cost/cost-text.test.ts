@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { dollarsOfUsage } from "./bill.ts";
 import { billRows, costText, dollarsText, usageDollars } from "./cost-text.ts";
 import { recordedCosts } from "./recorded.ts";
 
@@ -33,8 +34,18 @@ test("a whole fleet's month is the plan, and the usage of its machines", () => {
   expect(most[3]).toBe("10,361");
 });
 
+const page = readFileSync(new URL("../../../../docs/costs.md", import.meta.url), "utf8");
+
+test("docs/costs.md has the price of questions", () => {
+  const [socket, bundle, http] = ["disks, sockets", "bundle, sockets", "disks, HTTP"].map((name) => {
+    const { usage, cpuMs } = recordedCosts().questions[name]!;
+    return `$${dollarsText(1000 * dollarsOfUsage(usage, cpuMs))}`;
+  });
+  const text = `at most ${socket} for machines with sockets, ${bundle} if each is a bundle of 8 MiB, and ${http} for`;
+  expect(page.replaceAll(/\s+/g, " ")).toContain(text);
+});
+
 test("docs/costs.md has the price of usage frames", () => {
-  const page = readFileSync(new URL("../../../../docs/costs.md", import.meta.url), "utf8");
   expect(page).toContain(
     `costs one more message a minute, $${dollarsText(usageDollars(recordedCosts()))} a month`,
   );

@@ -1,6 +1,7 @@
 // Prints costs and traffic as tables, for a terminal of 80 columns and for docs/costs.md. Measures nothing.
 import {
   billOf,
+  dollarsOfUsage,
   type CountedTransport,
   linearUsage,
   MONTH_HOURS,
@@ -157,6 +158,23 @@ function countText(count: number): string {
   return count >= 100 ? Math.round(count).toLocaleString("en") : String(Number(count.toPrecision(3)));
 }
 
+/** Returns the rows of what one question costs, of each kind. */
+export function questionRows({ questions }: CostRecord): Rows {
+  const kinds = Object.entries(questions);
+  const isBilled = ([used]: (typeof COUNTED)[number]) => used !== "storedBytes" && used !== "subrequests";
+  const isCounted = ([used]: (typeof COUNTED)[number]) => kinds.some(([, { usage }]) => usage[used] > 0);
+  const used = COUNTED.filter((each) => isBilled(each) && isCounted(each));
+  return [
+    ["a question", ...kinds.map(([name]) => name)],
+    ...used.map(([each, what]) => [what, ...kinds.map(([, { usage }]) => countText(usage[each]))]),
+    ["workerd's CPU, ms", ...kinds.map(([, { cpuMs }]) => countText(cpuMs))],
+    [
+      "dollars for a thousand, at most",
+      ...kinds.map(([, { usage, cpuMs }]) => dollarsText(1000 * dollarsOfUsage(usage, cpuMs))),
+    ],
+  ];
+}
+
 /** Returns the dollars a month that the usage frames of one machine cost. */
 export function usageDollars({ usage }: CostRecord): number {
   const { messages, objectRequests } = usage;
@@ -210,6 +228,8 @@ that takes 50 ms, prices of ${PRICES_OF} without what a plan includes`,
     ...transports.map(([name, of]) => columns(countRows(name, of))),
     `A machine that sends its usage: ${countText(usage.messages)} messages and ${countText(usage.objectRequests)} requests more
 an hour, $${dollarsText(usageDollars(record))} a month`,
+    "Questions of an operator to a machine",
+    columns(questionRows(record)),
     "Between a machine and the Worker, both ways",
     columns(trafficRows(traffic)),
     CAVEATS,

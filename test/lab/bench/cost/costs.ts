@@ -3,7 +3,7 @@
 import type { Benchmark, Progress } from "../benchmark.ts";
 import { budgetOf } from "../budgets.ts";
 import { once } from "../once.ts";
-import { billOf, sumOf } from "./bill.ts";
+import { billOf, dollarsOfUsage, sumOf } from "./bill.ts";
 import { costText, dollarsText, megabytesAMonth } from "./cost-text.ts";
 import { type CostRecord, FLEETS, measureCosts } from "./measure-costs.ts";
 import { DEFAULT_PROFILE, LOW_TRAFFIC_PROFILE } from "./profiles.ts";
@@ -19,6 +19,12 @@ const record = once(async (progress: Progress) => (measured = await measureCosts
 function dollarsAt({ counted }: CostRecord, name: string, machines: number): number {
   const of = counted[name];
   return of ? sumOf(billOf(of, machines)) : Number.NaN;
+}
+
+/** Returns the dollars for a thousand of these questions. */
+function questionsOf({ questions }: CostRecord, name: string): number {
+  const of = questions[name];
+  return of ? 1000 * dollarsOfUsage(of.usage, of.cpuMs) : Number.NaN;
 }
 
 function trafficOf({ traffic }: CostRecord, name: string, profile: string): number {
@@ -50,4 +56,6 @@ export const costs: readonly Benchmark[] = TRANSPORTS.flatMap(({ key, name }) =>
   ...FLEETS.map((machines) => row(`cost-${key}-${machines}`, (found) => dollarsAt(found, name, machines))),
   row(`cost-${key}-traffic`, (found) => trafficOf(found, name, DEFAULT_PROFILE)),
   row(`cost-${key}-low-traffic`, (found) => trafficOf(found, name, LOW_TRAFFIC_PROFILE)),
+  row(`cost-${key}-question`, (found) => questionsOf(found, `disks, ${name}`)),
+  ...(key === "socket" ? [row("cost-socket-bundle", (found) => questionsOf(found, `bundle, ${name}`))] : []),
 ]);

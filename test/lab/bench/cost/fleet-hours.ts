@@ -7,6 +7,7 @@ import type { Facts } from "../../../../shared/protocol/facts.ts";
 import type { BilledCounts } from "../../../worker/support/billed-counts.ts";
 import type { Progress } from "../benchmark.ts";
 import { ROOT } from "../workerd.ts";
+import { Asked, type AskedWish } from "./asked.ts";
 import { type FleetPlace, lookLater, withFleetPlace } from "./fleet-place.ts";
 import { type SteppedTime, steppedTime } from "./stepped-time.ts";
 import type { CostTransport } from "./transport.ts";
@@ -44,6 +45,8 @@ export interface FleetHours {
   wire: WireCount;
   /** The traffic of the enrolments and the first reports. */
   start: WireCount;
+  /** The number of answers of the first machine to an operator's questions. */
+  answers: number;
 }
 
 export interface FleetWish {
@@ -57,19 +60,24 @@ export interface FleetWish {
   firstMs?: number;
   /** The milliseconds that the apiserver takes for an answer. Absent: ANSWERS_AFTER_MS. */
   answersAfterMs?: number;
+  /** The questions of an operator to the first machine in the counted hours. Absent: none. */
+  asked?: AskedWish;
 }
 
 export async function fleetHours(wish: FleetWish, progress: Progress): Promise<FleetHours> {
   const { transport, machines, hours, cutAfterMs = NEVER, firstMs = FIRST_MS } = wish;
   const { answersAfterMs = ANSWERS_AFTER_MS } = wish;
   const time = steppedTime(START_MS);
-  return withFleetPlace({ ...wish, time, answersAfterMs }, async (place) => {
+  const asked = wish.asked && new Asked(wish.asked, time);
+  const { answering } = asked ?? {};
+  return withFleetPlace({ ...wish, time, answersAfterMs, answering }, async (place) => {
     const { control, wire } = place;
-    const fleet = new Fleet(place, time, cutAfterMs);
+    const fleet = new Fleet(place, time, { cutAfterMs, asked, transport });
     const startMs = time.nowMs();
     await fleet.passUntil(startMs + (machines === 1 ? SPREAD_MS / 4 : SPREAD_MS));
     const start = wire.take();
     await fleet.passUntil(startMs + firstMs);
+    await asked?.begin(place.operator, time.nowMs());
     await control.counts();
     wire.take();
     const beatsBefore = fleet.beats;
@@ -79,7 +87,8 @@ export async function fleetHours(wish: FleetWish, progress: Progress): Promise<F
       progress(`${transport.name}: ${minutes} of ${Math.round(hours * 60)} minutes of ${machines} machines`);
     });
     const counts = await control.counts();
-    return { machines, hours, beats: fleet.beats - beatsBefore, counts, wire: wire.take(), start };
+    const { answers = 0 } = asked ?? {};
+    return { machines, hours, beats: fleet.beats - beatsBefore, counts, wire: wire.take(), start, answers };
   });
 }
 
@@ -96,20 +105,26 @@ interface BeatingMachine {
   isAsked: boolean;
 }
 
+interface FleetChoice {
+  cutAfterMs: number;
+  asked: Asked | undefined;
+  transport: CostTransport;
+}
+
 class Fleet {
   readonly #place: FleetPlace;
   readonly #time: SteppedTime;
-  readonly #cutAfterMs: number;
+  readonly #choice: FleetChoice;
   readonly #machines: BeatingMachine[];
   readonly #cronEveryMs = cronPeriodMs();
   #nextCronMs: number;
   #fault: Error | undefined;
   beats = 0;
 
-  constructor(place: FleetPlace, time: SteppedTime, cutAfterMs: number) {
+  constructor(place: FleetPlace, time: SteppedTime, choice: FleetChoice) {
     this.#place = place;
     this.#time = time;
-    this.#cutAfterMs = cutAfterMs;
+    this.#choice = choice;
     const nowMs = time.nowMs();
     this.#machines = place.machines.map(({ name, beat, listen }, index) => {
       const isFirst = index < FIRST_MACHINES.number;
@@ -145,7 +160,9 @@ class Fleet {
     const { control, machines, stepTo } = this.#place;
     const opening = machines.find(({ isBusy }) => isBusy?.());
     if (opening) return `${opening.name} opens a socket`;
-    const toMs = Math.min(this.#nextMachineMs(), this.#nextCronMs, untilMs);
+    const { asked } = this.#choice;
+    if (asked?.isOnItsWay) return "a question, or its answer";
+    const toMs = Math.min(this.#nextMachineMs(), this.#nextCronMs, asked?.nextMs ?? NEVER, untilMs);
     const sent = this.#machines.filter(({ dueMs }) => dueMs === NEVER).length;
     const work = await stepTo(toMs, sent);
     if (work !== null) return work;
@@ -154,6 +171,7 @@ class Fleet {
       this.#nextCronMs += this.#cronEveryMs;
       await control.cron();
     }
+    if (asked && asked.nextMs <= nowMs) void this.#ask(asked);
     for (const machine of this.#machines) if (machine.dueMs <= nowMs) void this.#beat(machine);
     return null;
   }
@@ -162,8 +180,16 @@ class Fleet {
     return Math.min(...this.#machines.map(({ dueMs }) => dueMs));
   }
 
+  async #ask(asked: Asked): Promise<void> {
+    const [machine] = this.#machines;
+    const { transport } = this.#choice;
+    await asked
+      .ask(machine!.name, transport.gateway !== undefined)
+      .catch((error: Error) => (this.#fault = error));
+  }
+
   async #beat(machine: BeatingMachine): Promise<void> {
-    this.#place.wire.cutIdle(this.#cutAfterMs);
+    this.#place.wire.cutIdle(this.#choice.cutAfterMs);
     machine.dueMs = NEVER;
     try {
       const waitMs = await machine.beat(machine.beats++);

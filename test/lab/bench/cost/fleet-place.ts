@@ -4,6 +4,8 @@
 import { createSecureContext } from "node:tls";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import type { WorkerConnection } from "../../../../infra/operator/client.ts";
+import type { QuestionAnswering } from "../../../../node-shim/worker-link/questions.ts";
 import type { Facts } from "../../../../shared/protocol/facts.ts";
 import { leastForSockets, reportIntervalMs } from "../../../../shared/protocol/settings.ts";
 import { httpTransport } from "../../../../node-shim/worker-link/http-transport.ts";
@@ -30,6 +32,8 @@ export interface FleetPlace {
   /** The machines. All names have the same length, so that none is a prefix of another. */
   machines: readonly (CostMachine & { name: string })[];
   control: Control;
+  /** An operator's connection to the Worker, whose bytes the wire does not count. */
+  operator: WorkerConnection;
   /**
    * Moves the clock to this time, or to an earlier event in the Worker or the apiserver. Returns the work in progress
    * while a part of the deployment is at work; null if the clock has moved. `sent`: the number of requests and messages for which machines await an answer.
@@ -55,6 +59,7 @@ interface PlaceWish {
   time: SteppedTime;
   /** The milliseconds that the apiserver takes for an answer. */
   answersAfterMs: number;
+  answering?: QuestionAnswering | undefined;
 }
 
 /** Starts the deployment, calls `work`, and stops everything afterwards. */
@@ -62,7 +67,7 @@ export async function withFleetPlace<T>(
   wish: PlaceWish,
   work: (place: FleetPlace) => Promise<T>,
 ): Promise<T> {
-  const { transport, machines: count, facts, time, answersAfterMs } = wish;
+  const { transport, machines: count, facts, time, answersAfterMs, answering } = wish;
   const { nowMs, after, every } = time;
   const stops: (() => unknown)[] = [];
   try {
@@ -120,7 +125,7 @@ export async function withFleetPlace<T>(
       const enrolled = await enrol(name);
       // Another host name would be a DNS name that each start of the shim and each hour asks the apiserver about.
       const own = { ...facts, settings: { ...facts.settings, hostname: name } };
-      const place = { name, ...enrolled, origin, authority, facts: own, nowMs, after };
+      const place = { name, ...enrolled, origin, authority, facts: own, nowMs, after, answering };
       const machine = transport.start(place);
       stops.push(machine.stop);
       return { ...machine, name };
@@ -136,7 +141,7 @@ export async function withFleetPlace<T>(
       return machines;
     };
     const machines = await whileTimePasses(startAll());
-    return await work({ kube, wire, machines, control, stepTo });
+    return await work({ kube, wire, machines, control, operator: worker.operator, stepTo });
   } finally {
     for (const stop of stops.toReversed()) await stop();
   }

@@ -12,6 +12,7 @@ import type { CountedFleet, CountedTransport, GatewayRates, SlowerUsage } from "
 import { type FleetHours, fleetHours } from "./fleet-hours.ts";
 import { DEFAULT_PROFILE, PROFILES } from "./profiles.ts";
 import { socketMachines, usageMachines } from "./socket-machines.ts";
+import { type QuestionUsage, questionsOver } from "./questions.ts";
 import { TRANSPORTS } from "./transports.ts";
 import type { CostTransport } from "./transport.ts";
 import type { WireCount } from "./wire.ts";
@@ -59,10 +60,13 @@ export interface CostRecord {
   traffic: Traffic[];
   /** The messages and requests to objects that one machine causes more in an hour if it sends its usage. */
   usage: { messages: number; objectRequests: number };
+  /** What one question costs, by its name in QUESTIONED. */
+  questions: Record<string, QuestionUsage>;
 }
 
 export async function measureCosts(progress: Progress): Promise<CostRecord> {
-  const record: CostRecord = { counted: {}, traffic: [], usage: { messages: 0, objectRequests: 0 } };
+  const usage = { messages: 0, objectRequests: 0 };
+  const record: CostRecord = { counted: {}, traffic: [], usage, questions: {} };
   const cpuMs = await cpuOfHeartbeat(progress);
   for (const transport of TRANSPORTS) {
     const { name } = transport;
@@ -82,6 +86,7 @@ export async function measureCosts(progress: Progress): Promise<CostRecord> {
       record.traffic.push(trafficOf(name, profile, fleet));
     }
     if (transport === socketMachines) await addUsage(record, small, progress);
+    Object.assign(record.questions, await questionsOver(transport, small, progress));
   }
   return record;
 }

@@ -22,7 +22,7 @@ const SERVER = usageOf([
 
 const startOver =
   (sendsUsage: boolean): CostTransport["start"] =>
-  ({ name, origin, authority, facts, nowMs, after, ...enrolled }) => {
+  ({ name, origin, authority, facts, nowMs, after, answering = null, ...enrolled }) => {
     const outbound = { proxy: null, trust: createSecureContext({ ca: authority }) };
     const { send, close } = httpTransport(origin, WITHIN_MS, outbound);
     const machineTime = () => new Date(nowMs()).toISOString();
@@ -46,6 +46,7 @@ const startOver =
       log: () => undefined,
       dropHttp: close,
       changed: () => void (isOpening = false),
+      answering,
     });
     const reporting = reporter({ ...machine, send, link });
     const usage = { read: () => Promise.resolve(SERVER), socket: () => link.socket(), nowMs };

@@ -1,6 +1,7 @@
 // Defines the types of a transport of reports, as the cost benchmark needs it.
 import type { Facts } from "../../../../shared/protocol/facts.ts";
 import type { MachineKey } from "../../../../node-shim/identity/identity.ts";
+import type { QuestionAnswering } from "../../../../node-shim/worker-link/questions.ts";
 import type { After } from "../../../../infra/local/apiserver/timer.ts";
 
 /** The data of an enrolled machine, its clock, and its connection to the Worker. */
@@ -17,6 +18,8 @@ export interface MachinePlace {
   /** The current time in milliseconds since 1970; `after` sets timers of the same clock. */
   nowMs: () => number;
   after: After;
+  /** How the machine answers questions. Absent: it answers none. */
+  answering?: QuestionAnswering | undefined;
 }
 
 export interface CostMachine {
