@@ -4,14 +4,13 @@ import { isAbsolute, resolve } from "node:path";
 import { isUnspecified, parseIpSloppy } from "../../shared/kubernetes/ip.ts";
 import { parseNodeLabels } from "../../shared/kubernetes/labels.ts";
 import { areNodeIPs } from "../../shared/protocol/facts.ts";
-import type { FeatureName } from "../../shared/protocol/features.ts";
 import { type AskableName, isOwnName, questionsOn } from "../../shared/protocol/questions.ts";
 import { type Settings, settingsSchema } from "../../shared/protocol/settings.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { validateNodeName } from "../../shared/node/node-name.ts";
 import { type LoadedConfiguration, readConfiguration } from "../config/config.ts";
 import { type FlagTexts, readBoolean } from "../config/flags.ts";
-import { featuresOn } from "../sources/features/features.ts";
+import { featuresOn, type NamedFeature } from "../sources/features/features.ts";
 import { cloudProviderOf } from "../sources/cloud/provider.ts";
 import { type OwnQuestions, ownQuestions, QUESTIONS_FOLDER } from "../config/own-questions.ts";
 import { hostname } from "../sources/kernel/names.ts";
@@ -78,7 +77,7 @@ export interface MachineSettings extends LoadedConfiguration {
   /** Whether the machine sends its usage over the socket. No part of the facts. */
   sendsUsage: boolean;
   /** The features that the machine reports. */
-  features: FeatureName[];
+  features: NamedFeature[];
   settings: Settings;
 }
 
@@ -196,7 +195,7 @@ function absolutePaths(flag: string, lists: readonly string[] = []): string[] {
   return paths.map((path) => resolve(path));
 }
 
-function features({ features = [] }: MachineFlags): FeatureName[] {
+function features({ features = [] }: MachineFlags): NamedFeature[] {
   const on = featuresOn(features);
   if (!on.ok) throw new Error(`--features: ${on.error}`);
   return on.value;

@@ -33,7 +33,7 @@ export const FEATURES = {
 } as const satisfies Record<string, keyof Features>;
 export type FeatureName = keyof typeof FEATURES;
 
-/** The options of the kernel's configuration in `kernel.config`: those for which NFD has labels. */
+/** The options of the kernel's configuration that `kernel.config` always has: those for which NFD has labels. */
 export const KERNEL_OPTIONS = ["NO_HZ", "NO_HZ_IDLE", "NO_HZ_FULL", "PREEMPT"];
 
 /** A later shim may know further features, so that the schema accepts every name of this form. */

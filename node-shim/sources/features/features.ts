@@ -39,21 +39,43 @@ const WITHOUT_LABELS: ReadonlySet<FeatureName> = new Set([
 ]);
 const NAMES = Object.keys(FEATURES) as FeatureName[];
 
-/** Returns the features that --features names: their names, `labels` for all that have labels, or `all`. */
-export function featuresOn(texts: readonly string[]): Result<FeatureName[]> {
-  const named = new Set<FeatureName>();
+/** A feature, or an option of the kernel's configuration, which `kernel.config` then has too. */
+export type NamedFeature = FeatureName | `${typeof OPTION}${string}`;
+const OPTION = "kernel.config.";
+/** The most options that --features may name, and the most characters of one. */
+const MOST_OPTIONS = 64;
+const MOST_OPTION = 64;
+
+/** Returns what --features names: features, `labels` for all that have labels, `all`, or options of the kernel. */
+export function featuresOn(texts: readonly string[]): Result<NamedFeature[]> {
+  const named = new Set<NamedFeature>();
   for (const text of texts.flatMap((list) => list.split(",")).filter((each) => each !== "")) {
+    const option = optionIn(text);
+    if (option !== null) {
+      named.add("kernel.config").add(`${OPTION}${option}`);
+      continue;
+    }
     const names = NAMES.filter(
       (name) => text === name || text === "all" || (text === "labels" && !WITHOUT_LABELS.has(name)),
     );
-    if (names.length === 0) return failure(`"${text}" is not labels, all or one of ${NAMES.join(", ")}`);
+    if (names.length === 0)
+      return failure(`"${text}" is not labels, all, ${OPTION}OPTION or one of ${NAMES.join(", ")}`);
     for (const name of names) named.add(name);
   }
-  return success([...named].sort());
+  const found = [...named].sort();
+  const isTooMany = found.filter((name) => optionIn(name) !== null).length > MOST_OPTIONS;
+  return isTooMany ? failure(`more than ${MOST_OPTIONS} options of the kernel`) : success(found);
+}
+
+/** Returns the option of the kernel in a text such as `kernel.config.CPU_FREQ`; null if there is none. */
+function optionIn(text: string): string | null {
+  const option = text.startsWith(OPTION) ? text.slice(OPTION.length) : "";
+  return /^\w+$/.test(option) && option.length <= MOST_OPTION ? option : null;
 }
 
 interface FeatureOptions {
-  names: readonly FeatureName[];
+  /** The result of featuresOn. */
+  names: readonly NamedFeature[];
   /** The Node's name. */
   nodeName: string;
   host: Host;
@@ -99,7 +121,11 @@ const READERS: { readonly [Name in FeatureName]: Read<Kinds[(typeof FEATURES)[Na
   "cpu.pstate": pstate,
   "cpu.security": security,
   "cpu.topology": topology,
-  "kernel.config": kernelConfig,
+  "kernel.config": (host, { names }) =>
+    kernelConfig(
+      host,
+      names.flatMap((name) => optionIn(name) ?? []),
+    ),
   "kernel.enabledmodule": enabledModules,
   "kernel.loadedmodule": loadedModules,
   "kernel.selinux": selinux,
@@ -120,10 +146,12 @@ const READERS: { readonly [Name in FeatureName]: Read<Kinds[(typeof FEATURES)[Na
   "usb.device": usbDevices,
 };
 
+const isFeature = (name: NamedFeature): name is FeatureName => Object.hasOwn(FEATURES, name);
+
 /** Reads the features. `steady` has those of ONCE that have been read. */
 async function readFeatures(options: FeatureOptions, steady: Map<FeatureName, unknown>): Promise<Features> {
   const features: Features = { flags: {}, attributes: {}, instances: {} };
-  for (const name of options.names) {
+  for (const name of options.names.filter(isFeature)) {
     const found = steady.get(name) ?? (await READERS[name](options.host, options));
     if (ONCE.has(name)) steady.set(name, found);
     if (found !== undefined) Object.assign(features[FEATURES[name]], { [name]: found });

@@ -19,8 +19,8 @@ export function kernelVersion(host: Host): Attributes {
   return { full, ...(major !== undefined && { major, minor, revision }) };
 }
 
-/** Returns KERNEL_OPTIONS of the first configuration that can be read; undefined if there is none. */
-export async function kernelConfig(host: Host): Promise<Attributes | undefined> {
+/** Returns KERNEL_OPTIONS and these options of the first configuration that can be read; undefined if there is none. */
+export async function kernelConfig(host: Host, more: readonly string[]): Promise<Attributes | undefined> {
   const version = release(host);
   const files = [
     "/proc/config.gz",
@@ -34,7 +34,7 @@ export async function kernelConfig(host: Host): Promise<Attributes | undefined> 
   for (const file of files) {
     const bytes = await host.disk(file);
     const text = bytes && (file.endsWith(".gz") ? await unpacked(bytes, host) : bytes.toString("utf8"));
-    if (text !== undefined) return optionsIn(text);
+    if (text !== undefined) return optionsIn(text, new Set([...KERNEL_OPTIONS, ...more]));
   }
   return host.note("kernel.config: no file has the kernel's configuration");
 }
@@ -48,9 +48,9 @@ async function unpacked(bytes: Buffer, host: Host): Promise<string | undefined> 
   }
 }
 
-function optionsIn(config: string): Attributes {
+function optionsIn(config: string, options: ReadonlySet<string>): Attributes {
   const found: Attributes = {};
-  for (const option of KERNEL_OPTIONS) {
+  for (const option of options) {
     const value = new RegExp(`^CONFIG_${option}=(.*)$`, "m").exec(config)?.[1];
     if (value !== undefined) found[option] = value.replaceAll(/^"|"$/g, "");
   }

@@ -3,10 +3,10 @@
 import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { hostname } from "node:os";
-import { featuresOn, keptFeatures } from "../../../node-shim/sources/features/features.ts";
+import { featuresOn, keptFeatures, type NamedFeature } from "../../../node-shim/sources/features/features.ts";
 import { hostBelow } from "../../../node-shim/sources/features/host.ts";
 import { featureLabels } from "../../../shared/from-report/feature-labels.ts";
-import { featureBytes, type FeatureName } from "../../../shared/protocol/features.ts";
+import { featureBytes } from "../../../shared/protocol/features.ts";
 import { buildProgram, programOf, programVersion } from "../../neighbours/programs.ts";
 import { compareFeatures, comparisonText, type Nfd, only } from "./compare.ts";
 import { BELOW_ROOT, madeUpHost } from "./made-up-host.ts";
@@ -24,7 +24,7 @@ function nfdBelow(root: string): Nfd {
   return JSON.parse(output.toString()) as Nfd;
 }
 
-async function oursBelow(root: string, names: readonly FeatureName[]) {
+async function oursBelow(root: string, names: readonly NamedFeature[]) {
   const warn = (_: string, message: string) => void process.stderr.write(`the shim: ${message}\n`);
   const host = hostBelow(root);
   const features = await keptFeatures({ names, nodeName, host, nowMs: () => 0, wallMs: Date.now, warn })();
@@ -32,7 +32,12 @@ async function oursBelow(root: string, names: readonly FeatureName[]) {
 }
 
 /** Compares both on one host, and prints the differences. Returns true if each difference has a reason. */
-async function isSame(what: string, root: string, names: readonly FeatureName[], nfd: Nfd): Promise<boolean> {
+async function isSame(
+  what: string,
+  root: string,
+  names: readonly NamedFeature[],
+  nfd: Nfd,
+): Promise<boolean> {
   const ours = await oursBelow(root, names);
   const found = compareFeatures(nfd, ours);
   process.stdout.write(

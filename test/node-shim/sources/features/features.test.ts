@@ -4,7 +4,12 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished, test } from "vitest";
-import { featuresOn, keptFeatures, withinLimits } from "../../../../node-shim/sources/features/features.ts";
+import {
+  featuresOn,
+  keptFeatures,
+  type NamedFeature,
+  withinLimits,
+} from "../../../../node-shim/sources/features/features.ts";
 import { pciDevices } from "../../../../node-shim/sources/features/devices.ts";
 import { hostBelow, type Host } from "../../../../node-shim/sources/features/host.ts";
 import {
@@ -31,7 +36,7 @@ function rootOf(files: Files): string {
 }
 
 /** Reads features of a machine with these files. `warnings` are what the shim logs about them. */
-function reading(files: Files, names: readonly FeatureName[], root = rootOf(files)) {
+function reading(files: Files, names: readonly NamedFeature[], root = rootOf(files)) {
   const warnings: string[] = [];
   const clock = { nowMs: 0 };
   const read = keptFeatures({
@@ -366,7 +371,13 @@ describe("--features", () => {
     [[], { ok: true, value: [] }],
     [["pci.device,cpu.model", "cpu.model"], { ok: true, value: ["cpu.model", "pci.device"] }],
     [["all"], { ok: true, value: Object.keys(FEATURES).sort() }],
-    [["gpu"], { ok: false, error: expect.stringContaining('"gpu" is not labels, all or one of cpu.cpuid') }],
+    [
+      ["gpu"],
+      {
+        ok: false,
+        error: expect.stringContaining('"gpu" is not labels, all, kernel.config.OPTION or one of cpu.cpuid'),
+      },
+    ],
   ])("%j", (texts, expected) => {
     expect(featuresOn(texts)).toEqual(expected);
   });
@@ -378,6 +389,27 @@ describe("--features", () => {
     for (const name of ["kernel.enabledmodule", "network.virtual", "system.name"])
       expect(names).not.toContain(name);
   });
+});
+
+describe("options of the kernel", () => {
+  const options = (count: number) =>
+    Array.from({ length: count }, (_, index) => `kernel.config.OPTION_${index}`).join(",");
+
+  it("named → in kernel.config, next to those with labels; one that is not set is absent", async () => {
+    const on = featuresOn(["kernel.config.DEBUG,kernel.config.PREEMPT", "kernel.config.MISSING"]);
+    const { read } = reading({ ...RELEASE, "/boot/config-6.1.0-18-amd64": CONFIG }, on.ok ? on.value : []);
+    expect((await read()).attributes).toEqual({
+      "kernel.config": { NO_HZ: "y", NO_HZ_FULL: "x", DEBUG: "y" },
+    });
+  });
+
+  it.each([
+    ["as many as allowed", options(64), true],
+    ["one more", options(65), false],
+    ["an expression", "kernel.config..*", false],
+    ["the longest name", `kernel.config.${"X".repeat(64)}`, true],
+    ["a longer name", `kernel.config.${"X".repeat(65)}`, false],
+  ])("%s → allowed: %#", (_, text, isAllowed) => expect(featuresOn([text]).ok).toBe(isAllowed));
 });
 
 it("features are read once a minute", async () => {
