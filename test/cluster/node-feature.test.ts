@@ -58,8 +58,10 @@ describe.skipIf(assets === "" || missing !== null)(`nfd-master and our NodeFeatu
     const environment = { ...process.env, KUBECONFIG: deployment.kubeconfig };
     return execFileSync(KUBECTL, args, {
       env: environment,
+      stdio: "pipe",
+      encoding: "utf8",
       ...(input !== undefined && { input }),
-    }).toString();
+    });
   }
   interface Read {
     metadata: { uid: string; labels: Record<string, string>; annotations: Record<string, string> };
@@ -156,7 +158,7 @@ describe.skipIf(assets === "" || missing !== null)(`nfd-master and our NodeFeatu
         kubectl([...args, "--dry-run=server", ...asAccount], object && JSON.stringify(object));
         return "allowed";
       } catch (error) {
-        return (error as { stderr: Buffer }).stderr.toString();
+        return (error as { stderr: string }).stderr;
       }
     }
 

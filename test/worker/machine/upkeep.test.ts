@@ -125,6 +125,53 @@ const left = (others: number) => ({
   requestsLeft: { renewals: 8, others, recent: [], atMs: NOW_MS },
 });
 
+describe("features that are published for nfd-master", () => {
+  const features = { flags: { "cpu.cpuid": ["AVX"] }, attributes: {}, instances: {} };
+  const OBJECTS = "/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/node-feature-discovery/nodefeatures";
+  const records = {
+    ...REGISTERED,
+    enrolment: { name: "edge-1", token: "j", mayFeature: ["*"] },
+    registration: { phase: "registered", startId: "start-1" },
+    node: { node: { metadata: { name: "edge-1", uid: "u-1" } } },
+    facts: { digest: "d", facts: { features } },
+  };
+  const object = {
+    namespace: "node-feature-discovery",
+    uid: "f-1",
+    digest: "d",
+    bytes: 9,
+    startId: "start-1",
+  };
+  const nodeTurn = () => Promise.resolve({ waitMs: 0, isGranted: true, limit: "" });
+  const variables = { FEATURES: "NodeFeature", INDEX: { getByName: () => ({ nodeTurn }) } };
+  const requestsOf = ({ fetch }: ReturnType<typeof upkeepOf>) =>
+    (fetch.mock.calls as [string, RequestInit][]).map(
+      ([url, { method }]) => `${method} ${new URL(url).pathname}`,
+    );
+
+  it("the apiserver has no such objects → one request, and the alarm tries again within a minute", async () => {
+    const played = upkeepOf({ records, variables, isEnrolled: true });
+    played.fetch.mockResolvedValue(new Response("404 page not found\n", { status: 404 }));
+    for (let time = 0; time < 3; time++) await played.upkeep.publish();
+    expect(requestsOf(played)).toEqual([`PATCH ${OBJECTS}/edge-1`]);
+    const [[againMs]] = played.atLatest.mock.calls as [[number]];
+    expect(againMs).toBeGreaterThanOrEqual(NOW_MS + 45_000);
+    expect(againMs).toBeLessThanOrEqual(NOW_MS + 60_000);
+  });
+
+  it.each([
+    ["FEATURES is off", { FEATURES: "off" }, true],
+    ["the keys are refused", variables, false],
+  ])("%s → the object is removed", async (_, more, isEnrolled) => {
+    const known = { ...records, nodeFeature: { object } };
+    const played = upkeepOf({ records: known, variables: more, isEnrolled });
+    played.fetch.mockImplementation(async () => Response.json({ metadata: {}, kind: "NodeFeature" }));
+    await played.upkeep.publish();
+    await played.upkeep.publish();
+    expect(requestsOf(played)).toEqual([`DELETE ${OBJECTS}/edge-1`]);
+  });
+});
+
 describe("waiting events of a machine that has used up many of its requests", () => {
   it.each<[others: number, withReport: number, betweenReports: number]>([
     [9, 1, 1],
