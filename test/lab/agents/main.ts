@@ -1,6 +1,6 @@
 // Measures what nfd-worker and node-problem-detector cost on a machine, next to the shim with and without the same work, in
-// the same minutes (`npm run compare-agents`): at rest, and while a log grows by 100 lines a second. Needs Go, root and
-// KUBEBUILDER_ASSETS.
+// the same minutes (`npm run compare-agents`): at rest, while a log grows by 100 lines a second, and while some of these
+// are problems. Needs Go, root and KUBEBUILDER_ASSETS.
 import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -14,9 +14,10 @@ import { linesPerSecond } from "./lines.ts";
 import { agentsTable, type Measured } from "./table.ts";
 
 const HELP = `npm run compare-agents [-- --minutes N]: what node-feature-discovery's and node-problem-detector's agents cost
-on a machine, next to the shim. Takes twice the minutes (default: 3) and three more.
+on a machine, next to the shim. Takes three times the minutes (default: 3) and four more.
 `;
 const NODE = "agents";
+const PROBLEM_EVERY_S = 30;
 const NAMESPACE = "node-feature-discovery";
 /** The time in which the shims have registered, and in which the detectors' conditions are on their Nodes. */
 const WITHIN_MS = 120_000;
@@ -29,14 +30,13 @@ async function compare(minutes: number): Promise<void> {
   // The shim reads only configurations whose folders belong to root and that no other user may change.
   const folder = mkdtempSync(join(homedir(), ".rollcall-agents-"));
   try {
-    const [rest, busy] = await withLocalFleet((fleet) => measure(fleet, folder, minutes));
-    process.stdout.write(agentsTable(rest, busy));
+    process.stdout.write(agentsTable(await withLocalFleet((fleet) => measure(fleet, folder, minutes))));
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-async function measure(fleet: LocalFleet, folder: string, minutes: number): Promise<[Measured, Measured]> {
+async function measure(fleet: LocalFleet, folder: string, minutes: number): Promise<Measured> {
   const log = join(folder, "kern.log");
   writeFileSync(log, "");
   const configuration = monitorOf(folder, log);
@@ -47,17 +47,21 @@ async function measure(fleet: LocalFleet, folder: string, minutes: number): Prom
   await until("the shims' Nodes", async () => (await readyNodes(fleet)).length >= 4, 1000, WITHIN_MS);
   const rest = await weigh(pids, minutes, progress("at rest"));
   let seconds = 0;
-  const append = () => appendFileSync(log, linesPerSecond(new Date(), seconds++ % 30 === 0));
+  let hasProblems = false;
+  const append = () =>
+    appendFileSync(log, linesPerSecond(new Date(), hasProblems && seconds++ % PROBLEM_EVERY_S === 0));
   const writing = setInterval(append, 1000);
   try {
     const busy = await weigh(pids, minutes, progress("100 lines a second"));
+    hasProblems = true;
+    const ill = await weigh(pids, minutes, progress(`and a problem every ${PROBLEM_EVERY_S} s`));
     await until(
       "all detectors' conditions",
       async () => (await deadlocked(fleet)).length >= 3,
       1000,
       WITHIN_MS,
     );
-    return [rest, busy];
+    return { rest, busy, ill };
   } finally {
     clearInterval(writing);
   }

@@ -16,8 +16,8 @@ test.each([
 
 it("a row for each process", () => {
   const weight = { resident: 60.4, anonymous: 30.25, growth: 0, cpu: 0.5 };
-  const rest = new Map([["the shim", { ...weight, cpu: 0.104 }]]);
-  expect(agentsTable(rest, new Map([["the shim", weight]])).split("\n")[2]).toBe(
-    "| the shim | 60 MiB | 30.3 MiB | 0.10 % | 0.50 % |",
+  const of = (cpu: number) => new Map([["the shim", { ...weight, cpu }]]);
+  expect(agentsTable({ rest: of(0.104), busy: of(0.5), ill: of(1) }).split("\n")[2]).toBe(
+    "| the shim | 60 MiB | 30.3 MiB | 0.10 % | 0.50 % | 1.00 % |",
   );
 });
