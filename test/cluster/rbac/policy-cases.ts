@@ -26,6 +26,7 @@ export const configuration = {
   "rollcall.dev/max-capacity": "cpu=4, example.com/gpu=2",
   "rollcall.dev/bystanders": "rollcall",
   "rollcall.dev/passed-over-by-hints": "west",
+  "rollcall.dev/rule-taints": "east",
   "rollcall.dev/api-audiences": "api.example.com, api.example.org",
 };
 
@@ -56,7 +57,13 @@ export const fixtures: {
     },
   },
   { path: NODES, body: { metadata: { name: "kubelets" } } },
-  { path: NODES, body: { metadata: { name: "easts", ...OWNED_BY_EAST } } },
+  {
+    path: NODES,
+    body: {
+      metadata: { name: "easts", ...OWNED_BY_EAST },
+      spec: { taints: [FACTS_ONLY, { key: "node.kubernetes.io/down", effect: "NoSchedule" }, OTHER_TAINT] },
+    },
+  },
   {
     path: NODES,
     // An operator has removed the taint of this Node.

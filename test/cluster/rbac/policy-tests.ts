@@ -224,6 +224,35 @@ export function describePolicies(started: () => { server: TestServer; token: str
       expect(answer.code, answer.text).toBe(code);
     });
 
+    interface Taint {
+      key: string;
+      effect: string;
+    }
+    const of = (key: string): Taint => ({ key, effect: "NoExecute" });
+    const adding = (key: string) => (taints: Taint[]) => [...taints, of(key)];
+    const removing = (key: string) => (taints: Taint[]) => taints.filter((taint) => taint.key !== key);
+    test.each<[string, (taints: Taint[]) => Taint[], number]>([
+      ["adds one of NFD's namespace", adding("feature.node.kubernetes.io/gpu"), 200],
+      ["adds one of a namespace of its own", adding("example.com/gpu"), 200],
+      ["removes one", removing("example.com/other"), 200],
+      ["removes facts-only → refused", removing("rollcall.dev/facts-only"), 403],
+      ["removes one of Kubernetes → refused", removing("node.kubernetes.io/down"), 403],
+      ["adds one of Kubernetes → refused", adding("node.kubernetes.io/x"), 403],
+      ["adds one of rollcall → refused", adding("x.rollcall.dev/x"), 403],
+    ])("a deployment whose rules may change taints %s", async (_, change, code) => {
+      const headers = {
+        "impersonate-user": `system:serviceaccount:${namespace}:east`,
+        "impersonate-group": accounts,
+      };
+      const path = "/api/v1/nodes/easts";
+      const easts = found.get(path) as unknown as { spec: { taints: Taint[] } };
+      const body = { spec: { taints: change(easts.spec.taints) } };
+      const patch = dryRun({ method: "PATCH", path, type: "strategic", body });
+      const isOver = (received: Received) => received.code === code;
+      const answer = await sendUntil(started().server, { ...patch, headers }, isOver);
+      expect(answer.code, answer.text).toBe(code);
+    });
+
     test("a deployment that topology hints pass over → takes the role from a Node whose taint is gone", async () => {
       const headers = {
         "impersonate-user": `system:serviceaccount:${namespace}:west`,
