@@ -29,6 +29,12 @@ export function monotonicMs(): number {
   return performance.now();
 }
 
+/** Returns the milliseconds for which this process has used a CPU, also in the kernel. */
+export function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 /** The longest wait of one timer of Node.js, which calls back at once after a longer wait. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 

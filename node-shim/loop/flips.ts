@@ -32,7 +32,7 @@ export interface Flips {
   /** Takes the signals and errors that a probe has read between two reports. */
   see: (seen: Seen) => void;
   /** Returns the content of a report that the loop sends now, without its facts. */
-  draft: (gathered: Vitals, facts: Pick<Facts, "runtime" | "problems">) => ReportDraft;
+  draft: (gathered: Vitals, facts: Pick<Facts, "runtime" | "problems" | "dropIns">) => ReportDraft;
   delivered: (draft: ReportDraft) => void;
   /** Returns whether a condition's input changed since the delivered report. Before Ready, new errors do not count. */
   isNews: (wasReady: boolean) => boolean;
@@ -82,9 +82,11 @@ export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
 
   return {
     see,
-    draft(gathered, { runtime, problems }) {
+    draft(gathered, { runtime, problems, dropIns }) {
       const { errors = {}, shuttingDown = false } = gathered;
-      const given = { hasRuntime: runtime !== null, problems: problemsText(problems) };
+      // The first facts may lack the drop-ins, and with them the conditions of problem detectors.
+      const sent = dropIns === undefined ? "" : problemsText(problems);
+      const given = { hasRuntime: runtime !== null, problems: sent };
       see({ ...gathered, errors, shuttingDown, ...given });
       return { vitals: { ...gathered, signals: { ...gathered.signals, ...crossings } }, inputs };
     },

@@ -1,7 +1,7 @@
 // Gathers the facts that a kubelet does not have: cloud, hardware, drop-ins. The shim reads them in the background.
 import { runChild, runForCode } from "../base/child.ts";
 import { uptime } from "node:os";
-import { monotonicMs, pause, wallMs } from "../base/clock.ts";
+import { cpuMs, monotonicMs, pause, wallMs } from "../base/clock.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { type CloudFlags, machineCloud } from "../sources/cloud/provider.ts";
@@ -81,6 +81,7 @@ export function machineDetectors(
   return problemDetectors({
     paths,
     nowMs: monotonicMs,
+    cpuMs,
     wallMs,
     uptimeMs: () => uptime() * 1000,
     firstProcessMs: () => valueOr(firstProcessMs("/"), 0),

@@ -15,6 +15,8 @@ export interface Expression {
   match: (text: string) => Match | null;
   /** Each match contains at least one of these texts; null if no such texts are known. */
   texts: readonly string[] | null;
+  /** Whether a match may contain a line break. */
+  mayBreak: boolean;
 }
 
 type Step =
@@ -37,7 +39,8 @@ export function compileExpression(text: string): Result<Expression> {
   try {
     const { part, groups } = parseExpression(text);
     const program = new Program(part);
-    return success({ match: (given) => program.match(given, groups), texts: requiredTexts(part) });
+    const match: Expression["match"] = (given) => program.match(given, groups);
+    return success({ match, texts: requiredTexts(part), mayBreak: mayBreak(part) });
   } catch (error) {
     if (error instanceof SyntaxFault) return failure(error.message);
     throw error;
@@ -201,6 +204,12 @@ function isAt(place: Place, text: string, at: number): boolean {
     default:
       return isWord(text[at - 1]) === isWord(text[at]);
   }
+}
+
+function mayBreak(part: Part): boolean {
+  if (part.kind === "one") return part.matches(10);
+  if (part.kind === "at") return false;
+  return "parts" in part ? part.parts.some(mayBreak) : mayBreak(part.part);
 }
 
 /** The least length of a text that is worth a search. */

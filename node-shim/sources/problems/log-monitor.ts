@@ -10,7 +10,7 @@ import { ProblemConditions } from "./problem-state.ts";
 const EVERY_MS = { filelog: 2000, journald: 1000, kmsg: 1000 } as const;
 /** Milliseconds before a log that cannot be read is tried again. */
 const RETRY_MS = 30_000;
-/** Milliseconds of work between two pauses: a user who floods a log must not hold up the shim's reports. */
+/** Milliseconds between two pauses: a user who floods a log must not hold up the shim's reports. */
 const WORK_MS = 100;
 
 export function logMonitor(config: LogMonitorConfig, options: MonitorOptions): Monitor {
@@ -89,27 +89,26 @@ const turnsOf =
   (signal) =>
     pause(everyMs + 1 - Math.floor(nowMs() % everyMs), signal);
 
-interface Portions extends Pick<MonitorOptions, "nowMs" | "pause"> {
+interface Portions extends Pick<MonitorOptions, "nowMs" | "cpuMs" | "pause"> {
   signal: AbortSignal;
   changed: () => void;
 }
 
-/** Calls `take` with each line. Pauses after each WORK_MS, so that it works a tenth of the time. */
+/** Calls `take` with each line. Pauses after each WORK_MS, so that it uses a tenth of a CPU. */
 async function inPortions(
   lines: readonly string[],
   take: (line: string) => void,
-  { nowMs, pause, signal, changed }: Portions,
+  { nowMs, cpuMs, pause, signal, changed }: Portions,
 ): Promise<void> {
-  let beganMs = nowMs();
+  let [beganMs, usedMs] = [nowMs(), cpuMs()];
   for (const line of lines) {
     take(line);
-    const workedMs = nowMs() - beganMs;
-    if (workedMs < WORK_MS) continue;
+    if (nowMs() - beganMs < WORK_MS) continue;
     changed();
-    // One line may cost more than WORK_MS.
-    await pause(9 * workedMs, signal);
+    // One line may cost more than WORK_MS. The time of other programs on the CPU is no work of the monitor.
+    await pause(9 * (cpuMs() - usedMs), signal);
     if (signal.aborted) return;
-    beganMs = nowMs();
+    [beganMs, usedMs] = [nowMs(), cpuMs()];
   }
 }
 

@@ -1,5 +1,6 @@
 // Finds the lines of a log that an expression matches, as node-problem-detector's buffer of lines does. A line without
-// any of the expressions' required texts costs one search, as most lines of a log do.
+// any of the expressions' required texts costs one search, as most lines of a log do. An expression that matches no line
+// break is compared with the last line alone.
 import type { Expression } from "../../../shared/go/regexp.ts";
 import { quoteMeta } from "../../../shared/go/strings.ts";
 
@@ -37,6 +38,8 @@ interface MatcherOptions {
 
 interface Rule {
   expression: Expression;
+  /** The most lines of a match. */
+  lines: number;
   /** Each match has one of these texts in one of its lines; null if no such texts are known. */
   texts: readonly string[] | null;
   /** The number of the last line with one of the expression's texts. */
@@ -48,6 +51,7 @@ export function lineMatcher(options: MatcherOptions): (raw: string) => readonly 
   const { bufferSize, lineOf } = options;
   const rules: Rule[] = options.expressions.map((expression) => ({
     expression,
+    lines: expression.mayBreak ? bufferSize : 1,
     texts: lineTexts(expression),
     seen: -Infinity,
   }));
@@ -72,7 +76,7 @@ export function lineMatcher(options: MatcherOptions): (raw: string) => readonly 
   };
 
   return (raw) => {
-    const isActive = rules.some(({ seen }) => count + 1 - seen < bufferSize);
+    const isActive = rules.some(({ seen, lines }) => count + 1 - seen < lines);
     if (quick !== null && !isActive && !quick.test(raw)) {
       wait(raw);
       return NONE;
@@ -115,22 +119,25 @@ function matches(
   count: number,
 ): readonly Found[] {
   const { message: last } = buffer.at(-1)!;
-  // As upstream's buffer, which has empty lines before the first ones.
-  let text: string | undefined;
+  let whole: string | undefined;
   const found: Found[] = [];
   for (const [index, rule] of rules.entries()) {
     const { texts, expression } = rule;
     if (texts === null || texts.some((each) => last.includes(each))) rule.seen = count;
-    if (count - rule.seen >= bufferSize) continue;
-    text ??= (
-      "\n".repeat(bufferSize - buffer.length) + buffer.map(({ message }) => message).join("\n")
-    ).slice(-TEXT_LENGTH);
+    if (count - rule.seen >= rule.lines) continue;
+    const text = rule.lines === bufferSize ? (whole ??= textOf(buffer, bufferSize)) : `\n${last}`;
     const matched = expression.match(text);
     if (matched === null) continue;
     const lines = linesFrom(text, matched.index, buffer);
     found.push({ index, message: lines.map(({ message }) => message).join("\n"), atMs: lines[0]!.atMs });
   }
   return found;
+}
+
+/** Returns the lines of the buffer. As in upstream's buffer, empty lines are before the first ones. */
+function textOf(buffer: readonly LogLine[], bufferSize: number): string {
+  const lines = buffer.map(({ message }) => message).join("\n");
+  return ("\n".repeat(bufferSize - buffer.length) + lines).slice(-TEXT_LENGTH);
 }
 
 /** Returns the lines of the buffer from the line with the index. A line break belongs to the line after it. */

@@ -17,6 +17,8 @@ export interface MonitorOptions extends Pick<
   "wallMs" | "uptimeMs" | "firstProcessMs" | "run"
 > {
   nowMs: () => number; // monotonic: typically monotonicMs
+  /** Returns the milliseconds for which this process has used a CPU. Typically cpuMs. */
+  cpuMs: () => number;
   /** Waits, or until the signal is aborted. */
   pause: (ms: number, signal: AbortSignal) => Promise<void>;
   runForCode: RunForCode;

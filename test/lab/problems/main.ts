@@ -6,7 +6,7 @@ import { tmpdir, uptime } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { runForCode } from "../../../node-shim/base/child.ts";
-import { monotonicMs, pause, wallMs } from "../../../node-shim/base/clock.ts";
+import { cpuMs, monotonicMs, pause, wallMs } from "../../../node-shim/base/clock.ts";
 import { programLines } from "../../../node-shim/base/program-lines.ts";
 import { problemDetectors } from "../../../node-shim/sources/problems/detectors.ts";
 import { buildProgram, programOf, programVersion, sourcesOf } from "../../neighbours/programs.ts";
@@ -65,6 +65,7 @@ async function byShim(paths: readonly string[]): Promise<Reported> {
   const detectors = problemDetectors({
     paths,
     nowMs: monotonicMs,
+    cpuMs,
     wallMs,
     uptimeMs: () => uptime() * 1000,
     firstProcessMs: () => 0,

@@ -78,6 +78,18 @@ describe("observed 3 s after a report", () => {
   });
 });
 
+it("an event of a problem detector, before the drop-ins with its condition → reported again, with them", async () => {
+  const { clock, times, sees, is } = await running();
+  const event = { problems: problemsText(PROBLEMS) };
+  is({ signals: ROOMY }, false, true, false);
+  await sees(event);
+  is({ signals: ROOMY }, false, true);
+  await clock.pass(1000);
+  await sees(event);
+  await sees(event);
+  expect(times()).toEqual([0, 0, 1000]);
+});
+
 it("a pressure ends with its transition period → reported then, before the next periodic report", async () => {
   const settings = { evictionPressureTransitionPeriodMs: 60_000 };
   const answers = [ok({ reportInMs: 3_000_000 })];

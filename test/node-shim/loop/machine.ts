@@ -65,13 +65,14 @@ export function machineWithLoop(situation: Situation = {}) {
   let vitals: Vitals = situation.vitals ?? { signals: ROOMY };
   let runtime: Facts["runtime"] = null;
   let problems: Facts["problems"];
+  let dropIns: Facts["dropIns"] = null;
   let reconnects = 0;
   let ask = () => {};
   let holding: Promise<void> | null = null;
   let underWay = 0;
   const pace = gatewayPace(clock.nowMs);
   const dependencies: LoopDependencies = {
-    gather: async () => ({ facts: { runtime, problems } as Facts, vitals }),
+    gather: async () => ({ facts: { runtime, problems, dropIns } as Facts, vitals }),
     report: async (_facts, reported) => {
       if (++underWay > 1) throw new Error("two requests at a time");
       pace.note();
@@ -101,10 +102,11 @@ export function machineWithLoop(situation: Situation = {}) {
     /** Returns the times of the reports, in milliseconds since the start. */
     times: () => reports.map(({ atMs }) => atMs),
     /** Sets the vitals that reports have from now on. */
-    is: (now: Vitals, hasRuntime = false, hasProblems = false) => {
+    is: (now: Vitals, hasRuntime = false, hasProblems = false, hasDropIns = true) => {
       vitals = now;
       runtime = hasRuntime ? { name: "containerd", version: "2.1.0" } : null;
       problems = hasProblems ? PROBLEMS : undefined;
+      dropIns = hasDropIns ? null : undefined;
     },
     /** Makes the Worker request a report. */
     asks: async () => {

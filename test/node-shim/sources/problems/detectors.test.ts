@@ -54,16 +54,22 @@ function started(
   text: string = JSON.stringify({ ...FILE, logPath: log }),
   store: ProblemStore | null = null,
   stepMs = 0, // by how much the clock moves with each reading
+  usedMs = stepMs, // for how much of that the process uses a CPU
 ) {
   writeFileSync(monitor, text, { mode: 0o600 });
   let clockMs = 0;
   let next = () => {};
   let reported = () => {};
-  const waiting = () => new Promise<void>((resolve) => (next = resolve));
+  const pauses: number[] = [];
+  const waiting = (ms: number) => {
+    pauses.push(ms);
+    return new Promise<void>((resolve) => (next = resolve));
+  };
   const warnings: string[] = [];
   const detectors = problemDetectors({
     paths: [monitor],
     nowMs: () => (clockMs += stepMs),
+    cpuMs: () => clockMs * (stepMs === 0 ? 0 : usedMs / stepMs),
     wallMs: () => Date.UTC(2026, 0, 2, 12),
     uptimeMs: () => 3_600_000,
     firstProcessMs: () => 0,
@@ -86,6 +92,7 @@ function started(
       detectors.start(() => reported());
       await done;
     },
+    pauses,
     pass: (ms: number) => (clockMs += ms),
     write: (...messages: string[]) =>
       appendFileSync(log, messages.map((each) => `2026-01-02T11:59:00Z host kernel: ${each}\n`).join("")),
@@ -203,6 +210,19 @@ describe("a monitor", () => {
     expect(counted).toMatch(/^OOMKilling: [1-5] more/);
   });
 
+  it.each([
+    ["all", 20, 1080],
+    ["a part", 1, 54],
+  ])(
+    "120 ms for some lines, of which it worked for %s → a pause of nine times its work",
+    async (_, used, pauseMs) => {
+      const { turn, write, pauses } = started(undefined, null, 20, used);
+      write(...Array.from({ length: 20 }, () => "Killed process 7 (x)"));
+      await turn();
+      expect(pauses).toEqual([pauseMs]);
+    },
+  );
+
   it("whose log cannot be read → a fault, and the conditions' age grows until it can", async () => {
     const { turn, conditions, fault, pass, readMs, warnings } = started();
     rmSync(log);
@@ -262,6 +282,7 @@ describe("a monitor", () => {
     const detectors = problemDetectors({
       paths: [monitor],
       nowMs: () => 0,
+      cpuMs: () => 0,
       wallMs: () => 0,
       uptimeMs: () => 0,
       firstProcessMs: () => 0,

@@ -28,6 +28,9 @@ test.each<
   ["three lines of the buffer", "one(?s:.*)two", ["one", "a", "two"], [NO, NO, "one\na\ntwo"]],
   ["a buffer of one line", "one\\ntwo|three", ["one", "two", "three"], [NO, NO, "three"], 1],
   ["a line before the first one, which upstream's buffer has as empty", "^one", ["one"], [NO]],
+  ["the start of a line", "(?m)^one", ["a one", "one"], [NO, "one"]],
+  ["a class that has the line break", "one[^x]two", ["one", "two"], [NO, "one\ntwo"]],
+  ["no part of the line before", ".*two", ["one", "two"], [NO, "two"]],
   ["a pattern without a required text", "[xy]", ["ax", "b"], ["ax", NO]],
   [
     "two lines with more text between than a large buffer keeps",

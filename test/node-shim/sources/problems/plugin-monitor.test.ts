@@ -52,6 +52,7 @@ function monitorOf({ rules = [permanent()], pluginConfig = {}, run }: Given = {}
       throw new Error("reads no log");
     },
     pause: () => Promise.resolve(stopping.abort()),
+    cpuMs: () => 0,
     runForCode:
       run ??
       (({ folder: _folder, ...options }) => {
