@@ -41,11 +41,11 @@ const MOST_DEEP = 1000;
 export class SyntaxFault extends Error {}
 
 /** Parses an expression. Throws a SyntaxFault with Go's words. */
-export function parseExpression(text: string): { part: Part; groups: number } {
+export function parseExpression(text: string): Pick<Parser, "groups" | "names"> & { part: Part } {
   const parser = new Parser(text);
   const part = parser.alternatives(0);
   if (parser.at < text.length) throw fault("unexpected )", text);
-  return { part, groups: parser.groups };
+  return { part, groups: parser.groups, names: parser.names };
 }
 
 const fault = (what: string, where: string) => new SyntaxFault(`error parsing regexp: ${what}: \`${where}\``);
@@ -63,6 +63,8 @@ const escaped = (codePoint: number) => `\\u{${codePoint.toString(16)}}`;
 class Parser {
   at = 0;
   groups = 0;
+  /** The numbers of the named groups; the first group has the number 1. */
+  readonly names = new Map<string, number>();
   /** The active ones of the flags i, m, s and U. */
   #flags: ReadonlySet<string> = new Set();
   readonly #text: string;
@@ -163,8 +165,8 @@ class Parser {
       this.#close();
       return part;
     }
-    const isNamed = this.#match(/\(\?P?<\w+>/y) !== null;
-    if (!isNamed) {
+    const [, name] = this.#match(/\(\?P?<(\w+)>/y) ?? [];
+    if (name === undefined) {
       const [capture] = this.#match(/\(\?P?<[^>]*>?/y) ?? [];
       if (capture !== undefined) throw fault("invalid named capture", capture);
       if (this.#text.startsWith("(?", this.at))
@@ -172,6 +174,7 @@ class Parser {
       this.at++;
     }
     const index = ++this.groups;
+    if (name !== undefined) this.names.set(name, index);
     const part = this.alternatives(depth + 1);
     this.#close();
     return { kind: "group", part, index };

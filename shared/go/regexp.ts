@@ -17,6 +17,8 @@ export interface Expression {
   texts: readonly string[] | null;
   /** Whether a match may contain a line break. */
   mayBreak: boolean;
+  /** The number of each named group in a match's groups. */
+  names: ReadonlyMap<string, number>;
 }
 
 type Step =
@@ -37,10 +39,10 @@ const MOST_PARTS = 10 * MOST_STEPS;
 /** Compiles an expression. Fails with Go's words, or if its program has more than MOST_STEPS. */
 export function compileExpression(text: string): Result<Expression> {
   try {
-    const { part, groups } = parseExpression(text);
+    const { part, groups, names } = parseExpression(text);
     const program = new Program(part);
     const match: Expression["match"] = (given) => program.match(given, groups);
-    return success({ match, texts: requiredTexts(part), mayBreak: mayBreak(part) });
+    return success({ match, texts: requiredTexts(part), mayBreak: mayBreak(part), names });
   } catch (error) {
     if (error instanceof SyntaxFault) return failure(error.message);
     throw error;

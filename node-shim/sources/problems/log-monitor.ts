@@ -119,15 +119,15 @@ function matchTaker(
   record: (reason: string, message: string) => void,
 ): (found: Found) => void {
   const healed = configs.filter(({ healthyPattern }) => healthyPattern).map(({ healthy }) => healthy.type);
-  return ({ index, message }) => {
+  return ({ index, message, subject }) => {
     const rule = rules[index];
     if (rule === undefined) {
-      conditions.end(healed[index - rules.length]!);
+      conditions.end(healed[index - rules.length]!, subject);
       return;
     }
     const { condition, reason, suffix } = rule;
     const text = suffix === "" ? message : `${message}; ${suffix}`;
     if (condition === null) record(reason, text);
-    else conditions.set(condition, "True", reason, text);
+    else conditions.set(condition, "True", reason, text, { subject });
   };
 }

@@ -25,7 +25,13 @@ export interface Found {
   /** The message: all lines that the match touches. */
   message: string;
   atMs: number;
+  /** The text of the group SUBJECT; undefined if the expression has no such group. */
+  subject: string | undefined;
 }
+
+/** The name of the group whose text names what a line is about, such as a device. */
+const SUBJECT = "subject";
+const SUBJECT_LENGTH = 128;
 
 interface MatcherOptions {
   bufferSize: number;
@@ -129,7 +135,9 @@ function matches(
     const matched = expression.match(text);
     if (matched === null) continue;
     const lines = linesFrom(text, matched.index, buffer);
-    found.push({ index, message: lines.map(({ message }) => message).join("\n"), atMs: lines[0]!.atMs });
+    const subject = matched.groups[expression.names.get(SUBJECT) ?? Infinity]?.slice(0, SUBJECT_LENGTH);
+    const message = lines.map((line) => line.message).join("\n");
+    found.push({ index, message, atMs: lines[0]!.atMs, subject });
   }
   return found;
 }

@@ -52,7 +52,7 @@ export function pluginMonitor(config: PluginMonitorConfig, options: MonitorOptio
     if (condition === null) {
       if (code !== 0) record({ type: "Warning", reason, message });
     } else if (code === 0) conditions.end(condition);
-    else if (code === 1) conditions.set(condition, "True", reason, message, config.byMessage);
+    else if (code === 1) conditions.set(condition, "True", reason, message, config);
     else {
       const healthy = config.conditions.find(({ healthy: { type } }) => type === condition)?.healthy;
       conditions.set(condition, "Unknown", healthy?.reason ?? reason, message);

@@ -103,11 +103,18 @@ export class ProblemEvents {
   }
 }
 
+/** The most subjects of a condition. The newest ones count. */
+const MOST_SUBJECTS = 32;
+
+type Words = Pick<ReportedCondition, "reason" | "message">;
+
 interface Present {
   config: ConditionConfig;
   reported: ReportedCondition;
   /** The monotonic time of the last match. */
   seenMs: number;
+  /** The words about each subject that has the problem; empty if the rules name none. */
+  subjects: Map<string, Words>;
   /** The name of the event of the last change, by which an operator ends this problem and no later one. */
   mark: string;
 }
@@ -115,7 +122,8 @@ interface Present {
 /** The conditions of a monitor that are not healthy, as they are stored: by type. */
 export type StoredConditions = Record<
   string,
-  Pick<ReportedCondition, "status" | "reason" | "message"> & { agedMs: number; mark: string }
+  Pick<ReportedCondition, "status"> &
+    Words & { agedMs: number; mark: string; subjects: Record<string, Words> }
 >;
 
 /** Holds the conditions of one monitor. */
@@ -134,36 +142,45 @@ export class ProblemConditions {
     this.#all = new Map(
       configs.map((config) => [
         config.healthy.type,
-        { config, reported: config.healthy, seenMs: 0, mark: "" },
+        { config, reported: config.healthy, seenMs: 0, subjects: new Map(), mark: "" },
       ]),
     );
   }
 
   /**
-   * Sets a condition. As upstream, only a change of status or reason changes the message and is an event. With
-   * `byMessage`, another message of a condition that is True is such a change too.
+   * Sets a condition. As upstream, only a change of status or reason changes the message and is an event. A further
+   * subject is such a change too and, with `byMessage`, another message of a condition that is True.
    */
   set(
     type: string,
     status: ReportedCondition["status"],
     reason: string,
     message: string,
-    byMessage = false,
+    { byMessage = false, subject }: { byMessage?: boolean; subject?: string | undefined } = {},
   ): void {
     const present = this.#all.get(type);
     if (present === undefined) return;
     present.seenMs = this.#nowMs();
     const { reported } = present;
     const now = { ...reported, status, reason, message: cut(message, DROP_IN_LIMITS.messageLength) };
-    const isNews = byMessage && status === "True" && now.message !== reported.message;
+    const isOther = byMessage && status === "True" && now.message !== reported.message;
+    const isNews = isOther || (subject !== undefined && !present.subjects.has(subject));
+    if (subject !== undefined) present.subjects.set(subject, { reason, message: now.message });
+    if (present.subjects.size > MOST_SUBJECTS) present.subjects.delete(present.subjects.keys().next().value!);
     if (reported.status !== status || reported.reason !== reason || isNews) this.#change(present, now);
   }
 
-  /** Ends a condition. Returns false if the monitor has no such condition, or it is healthy already. */
-  end(type: string): boolean {
+  /**
+   * Ends a condition; with a subject, only once no other subject has the problem. Returns false if the monitor has no
+   * such condition, or it is healthy already.
+   */
+  end(type: string, subject?: string): boolean {
     const present = this.#all.get(type);
     if (present === undefined || present.reported.status === "False") return false;
-    this.#change(present, present.config.healthy);
+    const { subjects, reported, config } = present;
+    if (subject !== undefined && !subjects.delete(subject)) return false;
+    const left = subject === undefined ? undefined : [...subjects.values()].at(-1);
+    this.#change(present, left === undefined ? config.healthy : { ...reported, ...left });
     return true;
   }
 
@@ -183,6 +200,7 @@ export class ProblemConditions {
 
   #change(present: Present, reported: ReportedCondition, why = ""): void {
     present.reported = reported;
+    if (reported.status === "False") present.subjects.clear();
     const { type: condition, status, reason, message } = reported;
     // The words are upstream's GenerateConditionChangeEvent.
     const text = `Node condition ${condition} is now: ${status}, reason: ${reason}, message: ${JSON.stringify(message)}${why}`;
@@ -209,19 +227,24 @@ export class ProblemConditions {
           {
             reported: { status, reason, message },
             seenMs,
+            subjects,
             mark,
           },
-        ]) => [type, { status, reason, message, agedMs: nowMs - seenMs, mark }],
+        ]) => [
+          type,
+          { status, reason, message, agedMs: nowMs - seenMs, mark, subjects: Object.fromEntries(subjects) },
+        ],
       ),
     );
   }
 
   /** Restores stored conditions. They are no event: the Node has them already. */
   restore(stored: StoredConditions): void {
-    for (const [type, { agedMs, mark, ...condition }] of Object.entries(stored)) {
+    for (const [type, { agedMs, mark, subjects, ...condition }] of Object.entries(stored)) {
       const present = this.#all.get(type);
       if (present === undefined) continue;
       present.mark = mark;
+      present.subjects = new Map(Object.entries(subjects));
       present.reported = { ...present.reported, ...condition };
       present.seenMs = this.#nowMs() - agedMs;
     }

@@ -20,8 +20,12 @@ const storedSchema = z.object({
           reason: z.string(),
           message: z.string(),
           agedMs: z.number(),
-          // Earlier shims stored none.
+          // Earlier shims stored neither.
           mark: z._default(z.string(), ""),
+          subjects: z._default(
+            z.record(z.string(), z.object({ reason: z.string(), message: z.string() })),
+            {},
+          ),
         }),
       ),
     }),

@@ -66,12 +66,45 @@ test.each<[(typeof RULE_SETS)[number], line: string, reasons: string[]]>([
 });
 
 describe("a healthy pattern", () => {
-  it.each<[(typeof RULE_SETS)[number], line: string]>([
-    ["filesystem", "EXT4-fs (loop0): re-mounted 1c3c4869-4703-4fd4-9e3e-11ed321e7760 r/w."],
-    ["runtime", "Started containerd.service - containerd container runtime."],
-  ])("of %s.json matches %s", (name, line) => {
-    const patterns = ruleSet(name).conditions.flatMap(({ healthyPattern }) => healthyPattern ?? []);
-    expect(patterns.some(({ match }) => match(line) !== null)).toBe(true);
+  const EXT4 = "EXT4-fs (loop0): Remounting filesystem read-only";
+  const BTRFS = "BTRFS info (device sda1 state E): forced readonly";
+  const XFS = "XFS (dm-0): Metadata corruption detected. Shutting down filesystem.";
+  const UUID = "1c3c4869-4703-4fd4-9e3e-11ed321e7760";
+  it.each<[(typeof RULE_SETS)[number], problem: string, line: string, isOver: boolean]>([
+    ["filesystem", EXT4, `EXT4-fs (loop0): unmounting filesystem ${UUID}.`, true],
+    ["filesystem", EXT4, `EXT4-fs (loop0): mounted filesystem ${UUID} r/w with ordered data mode.`, true],
+    ["filesystem", EXT4, "EXT4-fs (loop0): mounted filesystem with ordered data mode. Opts: (null)", true],
+    ["filesystem", EXT4, `EXT4-fs (loop0): re-mounted ${UUID} r/w.`, true],
+    // Linux 6.18 logs this about a file system that stays read-only.
+    ["filesystem", EXT4, `EXT4-fs (loop0): re-mounted ${UUID}.`, false],
+    ["filesystem", EXT4, `EXT4-fs (loop1): mounted filesystem ${UUID} r/w with ordered data mode.`, false],
+    ["filesystem", BTRFS, `BTRFS info (device sda1 state E): last unmount of filesystem ${UUID}`, true],
+    ["filesystem", BTRFS, `BTRFS info (device sda1): first mount of filesystem ${UUID}`, true],
+    ["filesystem", BTRFS, `BTRFS info (device sda2): last unmount of filesystem ${UUID}`, false],
+    ["filesystem", XFS, `XFS (dm-0): Unmounting Filesystem ${UUID}`, true],
+    ["filesystem", XFS, `XFS (dm-0): Mounting V5 Filesystem ${UUID}`, true],
+    ["filesystem", XFS, `XFS (dm-1): Unmounting Filesystem ${UUID}`, false],
+    [
+      "runtime",
+      "docker.service: Start request repeated too quickly.",
+      "Started docker.service - Docker Application Container Engine.",
+      true,
+    ],
+    [
+      "runtime",
+      "docker.service: Start request repeated too quickly.",
+      "Started containerd.service - containerd container runtime.",
+      false,
+    ],
+  ])("%s.json: %s, then %s → over: %s", (name, problem, line, isOver) => {
+    const { rules, conditions } = ruleSet(name);
+    const { condition, expression } = rules.find((rule) => rule.condition && rule.expression.match(problem))!;
+    const { healthyPattern } = conditions.find(({ healthy }) => healthy.type === condition)!;
+    const subjects = [expression.match(problem), healthyPattern?.match(line)].map(
+      (match, index) => match?.groups[[expression, healthyPattern!][index]!.names.get("subject") ?? 0],
+    );
+    expect(subjects[0]).toBeDefined();
+    expect(subjects[0] === subjects[1]).toBe(isOver);
   });
 });
 

@@ -47,6 +47,37 @@ describe("a condition", () => {
     ]);
   });
 
+  it("two subjects → an event for each; it ends once both have ended, and names one that has not", () => {
+    const { conditions, events, shown } = conditionsFor();
+    const set = (subject: string) =>
+      conditions.set("KernelDeadlock", "True", "DockerHung", `task ${subject}`, { subject });
+    for (const subject of ["a", "b", "a"]) set(subject);
+    expect(events).toHaveLength(2);
+    expect(conditions.end("KernelDeadlock", "c")).toBe(false);
+    expect(conditions.end("KernelDeadlock", "b")).toBe(true);
+    expect(shown()).toEqual(["True DockerHung: task a"]);
+    const { conditions: after, shown: shownAfter } = conditionsFor();
+    after.restore(conditions.stored());
+    for (const subject of ["b", "a"]) after.end("KernelDeadlock", subject);
+    expect(shownAfter()).toEqual(["False KernelHasNoDeadlock: fine"]);
+  });
+
+  it("a problem of one subject more than are kept → the first one is forgotten", () => {
+    const { conditions, shown } = conditionsFor();
+    const subjects = Array.from({ length: 33 }, (_, index) => `disk ${index}`);
+    for (const subject of subjects) conditions.set("KernelDeadlock", "True", "Hung", subject, { subject });
+    expect(conditions.end("KernelDeadlock", "disk 0")).toBe(false);
+    for (const subject of subjects) conditions.end("KernelDeadlock", subject);
+    expect(shown()).toEqual(["False KernelHasNoDeadlock: fine"]);
+  });
+
+  it("a problem of a subject, and a line that names none → ended", () => {
+    const { conditions, shown } = conditionsFor();
+    conditions.set("KernelDeadlock", "True", "Hung", "disk a", { subject: "a" });
+    conditions.end("KernelDeadlock");
+    expect(shown()).toEqual(["False KernelHasNoDeadlock: fine"]);
+  });
+
   it("ended → as before the problem, with one event", () => {
     const { conditions, events, shown } = conditionsFor();
     expect(conditions.end("KernelDeadlock")).toBe(false);

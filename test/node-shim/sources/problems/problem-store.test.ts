@@ -15,6 +15,7 @@ const CONDITION = {
   message: "docker:7",
   agedMs: 1000,
   mark: "a.1",
+  subjects: { sda: { reason: "DockerHung", message: "docker:7" } },
 } as const;
 const MONITORS = { "/etc/npd/kernel.json": { throughMs: 5, conditions: { KernelDeadlock: CONDITION } } };
 
