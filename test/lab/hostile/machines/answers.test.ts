@@ -28,14 +28,15 @@ async function acted(questions: number, seed = 1) {
     const act = await answers.act(randomOf(seed, index), "honest-0");
     kinds.set(act!.kind, act!.answers.length);
   }
+  const answered = [...sent];
   const stray = await answers.act(randomOf(seed, 3), "honest-0");
-  return { kinds, sent, stray };
+  return { kinds, sent: answered, stray };
 }
 
 test("of many questions → each trick, and those that go on", async () => {
   const { kinds } = await acted(200);
-  expect([...kinds.keys()].toSorted()).toEqual(ANSWER_TRICKS.map((trick) => `answer: ${trick}`).toSorted());
-  expect(kinds.get("answer: without an end")).toBe(20);
+  expect([...kinds.keys()].toSorted()).toEqual(ANSWER_TRICKS.map((trick) => `answer, ${trick}`).toSorted());
+  expect(kinds.get("answer, without an end")).toBe(20);
 });
 
 test("each request is signed for a question, and its text is the machine's own or forged", async () => {
@@ -51,6 +52,6 @@ it.each([0, 1, 2, 3, 4, 5, 6, 7])(
   "no question is open (seed %d) → nothing, or what no asker gets",
   async (seed) => {
     const { stray } = await acted(0, seed);
-    expect(stray?.kind ?? "nothing").toMatch(/^(?:nothing|answer: without a question)$/);
+    expect(stray?.kind ?? "nothing").toMatch(/^(?:nothing|answer, without a question)$/);
   },
 );

@@ -41,14 +41,17 @@ const COMPLETE = { reason: "complete" } as const;
 /** The most requests of an answer that never ends, and the bytes of each. */
 const ENDLESS_REQUESTS = 20;
 const PART_BYTES = 30 * 1024;
-/** The most IDs of ended answers that are kept for later use. */
+/** The most IDs that are remembered. */
 const KEPT = 8;
 
 export class HostileAnswers {
   readonly #credentials: Credentials;
   readonly #post: (path: string, body: string, authorization: string) => Promise<Taken>;
   #open: string[] = [];
-  readonly #ended: string[] = [];
+  /** The IDs that the machine has answered, or refused to. */
+  readonly #seen: string[] = [];
+  /** The ID of the last answer that has ended. */
+  #ended = "";
   #texts = 0;
 
   constructor(
@@ -66,23 +69,24 @@ export class HostileAnswers {
   /** Takes the questions of an answer to a report. The Worker repeats a question until a part of its answer comes. */
   take(questions: readonly HttpQuestion[] = []): void {
     for (const { id } of questions)
-      if (!this.#open.includes(id) && !this.#ended.includes(id)) this.#open.push(id);
+      if (!this.#open.includes(id) && !this.#seen.includes(id)) this.#open.push(id);
   }
 
   /** Answers the oldest question, or none: of an ended answer, or of no question. Returns null if it sends nothing. */
   async act(random: Random, otherName: string): Promise<{ kind: string; answers: Taken[] } | null> {
     const id = this.#open.shift();
     if (id !== undefined) {
-      this.#ended.unshift(id);
-      this.#ended.length = Math.min(this.#ended.length, KEPT);
+      this.#seen.unshift(id);
+      this.#seen.length = Math.min(this.#seen.length, KEPT);
       const trick = random.pick(ANSWER_TRICKS);
-      return { kind: `answer: ${trick}`, answers: await this.#play(trick, id, random, otherName) };
+      const answers = await this.#play(trick, id, random, otherName);
+      if (answers.at(-1)?.isWanted === false) this.#ended = id;
+      return { kind: `answer, ${trick}`, answers };
     }
     if (random.chance(0.8)) return null;
-    const [late = ""] = this.#ended;
-    const isLate = late !== "" && random.chance(0.5);
-    const stray = isLate ? late : Buffer.from(random.bytes(16)).toString("base64url");
-    const kind = isLate ? "answer: after its end" : "answer: without a question";
+    const isLate = this.#ended !== "" && random.chance(0.5);
+    const stray = isLate ? this.#ended : Buffer.from(random.bytes(16)).toString("base64url");
+    const kind = isLate ? "answer, after its end" : "answer, without a question";
     return { kind, answers: [await this.#send(stray, 1 + random.int(9), forged(true))] };
   }
 
