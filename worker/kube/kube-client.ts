@@ -75,8 +75,11 @@ export interface KubeClient extends NodeClient, LeaseClient, EventClient {
   patchPodStatus: (pod: ObjectMeta, status: JsonObject) => Promise<ApiResult<unknown>>;
   /** Deletes the pod with this uid without a grace period. */
   deletePod: (pod: ObjectMeta) => Promise<ApiResult<unknown>>;
-  /** Reads the object of this name, as its owner's namespace has it. */
-  getNodeFeature: (namespace: string, name: string) => Promise<ApiResult<NodeFeature>>;
+  /** Reads the object of this name, which may be another writer's. */
+  getNodeFeature: (
+    namespace: string,
+    name: string,
+  ) => Promise<ApiResult<{ metadata: Pick<ObjectMeta, "annotations" | "uid"> }>>;
   /** Creates or changes the object by a server-side apply. Fields that another writer has set are a conflict. */
   applyNodeFeature: (object: NodeFeature) => Promise<ApiResult<NodeFeature>>;
   deleteNodeFeature: (namespace: string, name: string, uid: string) => Promise<ApiResult<unknown>>;

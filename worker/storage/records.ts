@@ -120,7 +120,10 @@ interface AssignedTurn {
 
 /** The NodeFeature object of the machine, and the limits of its writes. */
 export interface PublishedObject {
-  /** The object as last written; absent before the first success. `digest`: the SHA-256 of what was sent. */
+  /**
+   * The object as last written; absent before the first success. `digest`: the SHA-256 of what was sent. `uid`: "" if the
+   * first write had no answer, so that there may be an object.
+   */
   object?: { namespace: string; uid: string; digest: string; bytes: number; startId: string };
   bucket?: TokenBucket;
   /** The time assigned to an object that grows by these bytes, in milliseconds since 1970. */

@@ -7,6 +7,7 @@ import {
   type PublishedFeatures,
   publishedFeatures,
 } from "../../shared/from-report/node-feature.ts";
+import { OWNER_ANNOTATION } from "../../shared/node/ownership.ts";
 import type { Features } from "../../shared/protocol/features.ts";
 import type { Grant } from "../../shared/protocol/join-tokens.ts";
 import { sha256Base64url } from "../identity/jwt.ts";
@@ -27,7 +28,7 @@ export interface PublishingMachine extends Stored, Pick<TurningMachine, "nowMs" 
   namespace: string | null;
   grant: Grant;
   /** Returns a client whose requests count in the machine's budget. */
-  client: () => Pick<KubeClient, "applyNodeFeature" | "deleteNodeFeature">;
+  client: () => Pick<KubeClient, "applyNodeFeature" | "deleteNodeFeature" | "getNodeFeature">;
   log: MachineLog;
 }
 
@@ -97,17 +98,29 @@ export class NodeFeaturePublisher {
 
   /** Returns false if the object may be left. */
   async #remove(object: NonNullable<PublishedObject["object"]>): Promise<boolean> {
-    const { records, journal, client, name, nowMs } = this.#machine;
-    const deleted = await client().deleteNodeFeature(object.namespace, name, object.uid);
-    // Without its definition there is no object. With another uid it is another writer's.
-    const isGone = [isNotFound, isConflict, isWithoutPath];
-    if (!deleted.ok && !isGone.some((test) => test(deleted.error))) {
-      this.#fail(records.get("nodeFeature") ?? {}, deleted.error, object.namespace);
+    const { records, journal, nowMs } = this.#machine;
+    const error = await this.#delete(object.namespace, object.uid);
+    if (error) {
+      this.#fail(records.get("nodeFeature") ?? {}, error, object.namespace);
       return false;
     }
     this.#forget();
     journal.note("registration", `NodeFeature removed from ${object.namespace}`, nowMs());
     return true;
+  }
+
+  /** Deletes the object unless it is another writer's. Returns the error if the object may be left; else null. */
+  async #delete(namespace: string, uid: string): Promise<ApiError | null> {
+    const { client, name, deployment } = this.#machine;
+    const deleted = uid === "" ? null : await client().deleteNodeFeature(namespace, name, uid);
+    if (deleted && (deleted.ok || isGone(deleted.error))) return null;
+    if (deleted && !isForbidden(deleted.error)) return deleted.error;
+    // The policy keeps an object that nfd-worker has taken over: such an update changes the annotations, not the uid.
+    const found = await client().getNodeFeature(namespace, name);
+    if (!found.ok) return isGone(found.error) ? null : found.error;
+    const { annotations, uid: itsUid = "" } = found.value.metadata;
+    if (annotations?.[OWNER_ANNOTATION] !== deployment || itsUid === "") return null;
+    return deleted ? deleted.error : this.#delete(namespace, itsUid);
   }
 
   /** Forgets the object, but not how often it was written. */
@@ -146,14 +159,19 @@ export class NodeFeaturePublisher {
     const digest = await sha256Base64url(new TextEncoder().encode(JSON.stringify(object)));
     const before = records.get("nodeFeature") ?? {};
     // For a new process of the shim the object is written again, since another writer may have removed it.
-    if (before.object?.digest === digest && before.object.startId === startId) return true;
+    // After a failed write, the object may have other content.
+    const isWritten = before.object?.digest === digest && before.object.startId === startId;
+    if (isWritten && !before.fault) return true;
     const bytes = bytesOf(object);
     const bucket = await this.#mayWrite(before, bytes);
     if (!bucket) return false;
     records.put("nodeFeature", { ...before, bucket });
     const applied = await client().applyNodeFeature(object);
     if (!applied.ok) {
-      this.#fail({ ...before, bucket }, applied.error, namespace);
+      const { error } = applied;
+      const mayExist = error.kind === "unanswered" && !isWithoutPath(error);
+      const sent = mayExist && { object: { namespace, uid: "", digest: "", bytes: 0, startId: "" } };
+      this.#fail({ ...sent, ...before, bucket }, error, namespace);
       return false;
     }
     const written = { namespace, uid: applied.value.metadata.uid ?? "", digest, bytes, startId };
@@ -228,6 +246,11 @@ function isSame(one: Wanted, other: Wanted | undefined): boolean {
     one.uid === other.uid &&
     one.startId === other.startId
   );
+}
+
+/** Returns true if the object cannot be left: without its definition there is none, and another uid is another writer's. */
+function isGone(error: ApiError): boolean {
+  return isNotFound(error) || isConflict(error) || isWithoutPath(error);
 }
 
 function faultText(error: ApiError, object: string): string {

@@ -76,6 +76,10 @@ function publishingMachine() {
             machine.object = { ...object, metadata: { ...object.metadata, uid: "f-1" } };
             return Promise.resolve(success(machine.object));
           },
+          getNodeFeature: (namespace, name) => {
+            machine.requests.push(`get ${namespace}/${name}`);
+            return Promise.resolve(machine.object ? success(machine.object) : status(404, "NotFound"));
+          },
           deleteNodeFeature: (namespace, name, uid) => {
             machine.requests.push(`delete ${namespace}/${name} ${uid}`);
             if (machine.refusal) return Promise.resolve(machine.refusal);
@@ -113,6 +117,7 @@ function publishingMachine() {
 
 const APPLY = `apply ${NAMESPACE}/edge-7`;
 const DELETE = `delete ${NAMESPACE}/edge-7 f-1`;
+const GET = `get ${NAMESPACE}/edge-7`;
 
 test("a registered machine with features → its object; no request and no row afterwards, after an eviction neither", async () => {
   const machine = publishingMachine();
@@ -209,7 +214,46 @@ describe("the apiserver refuses", () => {
     machine.refusal = refusal;
     await machine.report();
     expect(machine.records.get("nodeFeature")?.object === undefined).toBe(isDone);
-    expect(await machine.report(60_000)).toEqual(isDone ? [] : [DELETE]);
+    expect(await machine.report(60_000)).toEqual(isDone ? [] : [DELETE, GET]);
+  });
+
+  it("the removal of an object that nfd-worker has taken over → the object stays, and no message is left", async () => {
+    const machine = publishingMachine();
+    await machine.report();
+    machine.object!.metadata.annotations = { "nfd.node.kubernetes.io/worker.version": "v0.18.3" };
+    machine.refusal = status(403, "Forbidden");
+    machine.namespace = null;
+    expect(await machine.report()).toEqual([DELETE, GET]);
+    expect(nodeFeatureMessage(machine.records)).toBeUndefined();
+    expect(await machine.report(1_800_000)).toEqual([]);
+  });
+
+  it("the first write has no answer, but takes effect, and then FEATURES = off → the object is found and removed", async () => {
+    const machine = publishingMachine();
+    await machine.report();
+    machine.records.remove("nodeFeature");
+    machine.evict();
+    machine.refusal = failure({ kind: "unanswered", message: "" });
+    await machine.report();
+    machine.refusal = undefined;
+    machine.namespace = null;
+    expect(await machine.report(60_000)).toEqual([GET, DELETE]);
+    expect(machine.records.get("nodeFeature")?.object).toBeUndefined();
+    expect(await machine.report()).toEqual([]);
+  });
+
+  it("a failed write of features that then are as before → they are written again, and no message is left", async () => {
+    const machine = publishingMachine();
+    await machine.report();
+    machine.has(withGpu("1002"));
+    machine.refusal = status(500, "InternalError");
+    await machine.report();
+    machine.refusal = undefined;
+    machine.has(withGpu());
+    // The failed write may have taken effect.
+    expect(await machine.report(60_000)).toEqual([APPLY]);
+    expect(nodeFeatureMessage(machine.records)).toBeUndefined();
+    expect(await machine.report()).toEqual([]);
   });
 
   it("a failed write, and then FEATURES = off → no message is left", async () => {
