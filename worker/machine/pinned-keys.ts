@@ -60,6 +60,7 @@ const OF_ONE_MACHINE = [
   "others",
   "putBack",
   "ruled",
+  "clearings",
   "bounded",
   "isSkewed",
   "skewMs",

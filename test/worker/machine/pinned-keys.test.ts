@@ -71,7 +71,16 @@ describe("a pin", () => {
   });
 
   it("that is followed → nothing of the earlier machine counts for the next", () => {
-    const before = ["isLeaving", "facts", "leftOut", "isSkewed", "skewMs", "nextKey", "formerKey"];
+    const before = [
+      "isLeaving",
+      "facts",
+      "leftOut",
+      "clearings",
+      "isSkewed",
+      "skewMs",
+      "nextKey",
+      "formerKey",
+    ];
     const { keys, kept } = keysOf({
       ...Object.fromEntries(before.map((key) => [key, 0])),
       outdated: 1,
