@@ -1,8 +1,8 @@
 // Evaluates the deployment's rules for one machine. The Worker loads this file, with the rules' language, only where
 // there are rules.
-import { roundUpQuantity } from "../kubernetes/quantity/arithmetic.ts";
+import { compareQuantities, roundUpQuantity } from "../kubernetes/quantity/arithmetic.ts";
 import { mustParseQuantity } from "../kubernetes/quantity/parse.ts";
-import { signOf } from "../kubernetes/quantity/quantity.ts";
+import { newQuantity, signOf } from "../kubernetes/quantity/quantity.ts";
 import { quantityText } from "../kubernetes/quantity/text.ts";
 import type { Taint } from "../kubernetes/types.ts";
 import { labelKeyErrors, labelValueErrors } from "../kubernetes/validation.ts";
@@ -31,8 +31,12 @@ export interface RulesResult extends RuleParts {
 
 /** The most parts of each kind that rules can give a Node: a template can turn each of a machine's devices into one. */
 const MOST = { label: 256, annotation: 64, resource: 64, taint: 32 } as const;
+/** The most bytes of all parts, since a Node of more than MAX_NODE_BYTES would get no status any more. */
+export const MOST_PART_BYTES = 24 * 1024;
 /** The most faults that are kept for a machine. */
 const MOST_FAULTS = 64;
+/** The most characters of a fault: a template can make a line of all of a machine's devices. */
+const FAULT_LENGTH = 500;
 
 /** Returns the rules in the order of evaluation, which is that of their objects' names, each named `object/rule`. */
 export function rulesInOrder(objects: readonly RuleObject[]): FeatureRule[] {
@@ -49,6 +53,10 @@ export function rulesResult(objects: readonly RuleObject[], features: Features |
     ...outcome.failed.map(({ rule, fault }) => `rule ${rule}: ${fault}`),
     ...outcome.refused.map(({ what, fault }) => `${what}: ${fault}`),
   ];
+  let bytesLeft = MOST_PART_BYTES;
+  // An annotation lists the keys.
+  const fits = ([key, part]: [string, unknown]) =>
+    (bytesLeft -= new TextEncoder().encode(key + key + JSON.stringify(part)).length) >= 0;
   /** Keeps the first parts without a fault, sorted by key. */
   const kept = <Part>(
     kind: keyof typeof MOST,
@@ -62,7 +70,11 @@ export function rulesResult(objects: readonly RuleObject[], features: Features |
     });
     if (sound.length > MOST[kind])
       faults.push(`${kind}: ${sound.length}, of which the first ${MOST[kind]} count`);
-    return sound.sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, MOST[kind]);
+    const some = sound.sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, MOST[kind]);
+    const fitting = some.filter(fits);
+    const left = some.length - fitting.length;
+    if (left > 0) faults.push(`${kind}: ${left} beyond the ${MOST_PART_BYTES} bytes of all parts`);
+    return fitting;
   };
   const texts = (
     kind: keyof typeof MOST,
@@ -83,15 +95,20 @@ export function rulesResult(objects: readonly RuleObject[], features: Features |
     resources: Object.fromEntries(resources),
     taints: kept("taint", [...new Map(taints)], taintFault).map(([, taint]) => taint),
     matched: [...new Set(outcome.matched)].sort(),
-    refused: faults.slice(0, MOST_FAULTS),
+    refused: faults.slice(0, MOST_FAULTS).map((fault) => fault.slice(0, FAULT_LENGTH)),
   };
 }
 
-/** Returns why a Node cannot have this amount of a resource; null if it can. nfd-master leaves this to the apiserver. */
+/**
+ * Returns why a Node cannot have this amount of a resource; null if it can. nfd-master leaves this to the apiserver, whose
+ * thousandfold of an amount overflows.
+ */
 function amountFault(text: string): string | null {
   const quantity = mustParseQuantity(text);
   const isWhole = roundUpQuantity(quantity, 0).exact;
-  return signOf(quantity) < 0 || !isWhole ? "must be a whole number, not below 0" : null;
+  if (signOf(quantity) < 0 || !isWhole) return "must be a whole number, not below 0";
+  const most = newQuantity(Number.MAX_SAFE_INTEGER, "DecimalSI");
+  return compareQuantities(quantity, most) > 0 ? `more than ${Number.MAX_SAFE_INTEGER}` : null;
 }
 
 const taintFault = ({ key, value = "" }: Taint) =>

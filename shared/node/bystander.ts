@@ -6,7 +6,7 @@ import { PASSED_OVER_ROLE } from "../kubernetes/roles.ts";
 import { permanentLabels } from "../setters/listed-labels.ts";
 import { type NodeMarks, ownLabels, tokenLabels } from "./own-labels.ts";
 import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
-import { fieldOwners } from "../kubernetes/managed-fields.ts";
+import { fieldOwners, otherOwner } from "../kubernetes/managed-fields.ts";
 import type { Node, ResourceList, Taint } from "../kubernetes/types.ts";
 import { listedIn } from "../setters/listed.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
@@ -175,8 +175,10 @@ export function ownSetters(
   const roles = enrolment.roles ?? marks.roles;
   const rolesOf = (node: Node) =>
     marks.isPassedOver && isBystander(node, mayGoWithoutTaint) ? [...roles, PASSED_OVER_ROLE] : roles;
+  const isOthers = (resource: string) =>
+    otherOwner(before?.metadata, ["f:status", "f:capacity", `f:${resource}`], fieldManager) !== null;
   return [
-    ...ruleSetters(ofRules),
+    ...ruleSetters(ofRules, isOthers),
     tokenLabels(enrolment.labels ?? {}),
     permanentLabels({ [NO_LOAD_BALANCER_LABEL]: "true" }),
     (node) => ownLabels(marks.deployment, rolesOf(node), fieldManager)(node),

@@ -19,8 +19,14 @@ export const RULE_RESOURCES_ANNOTATION = "rollcall.dev/rule-resources";
 type Texts = Readonly<Record<string, string>>;
 
 export const NO_PARTS: RuleParts = { labels: {}, annotations: {}, resources: {}, taints: [] };
-/** Returns the setters of labels, annotations and resources. Run them after withinGrant and before the token's labels. */
-export function ruleSetters({ labels, annotations, resources }: RuleParts): Setter[] {
+/**
+ * Returns the setters of labels, annotations and resources. Run them after withinGrant and before the token's labels.
+ * `isOthers`: whether another writer has set a resource, which then stays.
+ */
+export function ruleSetters(
+  { labels, annotations, resources }: RuleParts,
+  isOthers: (resource: string) => boolean,
+): Setter[] {
   return [
     listedLabels({
       annotation: RULE_LABELS_ANNOTATION,
@@ -34,7 +40,7 @@ export function ruleSetters({ labels, annotations, resources }: RuleParts): Sett
         ),
     }),
     ruleAnnotations(annotations),
-    ruleResources(resources),
+    ruleResources(resources, isOthers),
   ];
 }
 
@@ -52,11 +58,13 @@ function ruleAnnotations(wanted: Texts): Setter {
 }
 
 /** A resource that no rule results in any more is removed, as by nfd-master. The machine's own announcements stay. */
-function ruleResources(wanted: Texts): Setter {
+function ruleResources(asked: Texts, isOthers: (name: string) => boolean): Setter {
+  const wanted = Object.fromEntries(Object.entries(asked).filter(([name]) => !isOthers(name)));
   const names = Object.keys(wanted);
   return (node) => {
     const gone = replaceListed(node, RULE_RESOURCES_ANNOTATION, names).filter(
-      (name) => name.includes("/") && !listedIn(node, FACT_RESOURCES_ANNOTATION).includes(name),
+      (name) =>
+        name.includes("/") && !isOthers(name) && !listedIn(node, FACT_RESOURCES_ANNOTATION).includes(name),
     );
     if (names.length === 0 && gone.length === 0) return null;
     for (const list of ["capacity", "allocatable"] as const)

@@ -171,6 +171,26 @@ describe("a Node", () => {
     expect(await partsOf("rules-6")).toMatchObject({ maker: "theirs", gpu: undefined });
   });
 
+  test("another writer's resource of the same name → stays, without a request for each report", async () => {
+    const { machine, follow, report } = await ruled("rules-10", []);
+    const set = async (amount: string) => {
+      const status = { capacity: { "example.com/gpus": amount } };
+      const path = "/api/v1/nodes/rules-10/status?fieldManager=kubectl";
+      await kube("PATCH", path, { status }, "application/merge-patch+json");
+      expect((await nodeOf("rules-10")).status?.capacity).toMatchObject(status.capacity);
+      machine.records.put("node", { ...machine.records.get("node")!, readAgain: true });
+    };
+    await set("8");
+    follow([gpuRule], "10de");
+    await report();
+    expect(await partsOf("rules-10")).toMatchObject({ capacity: "8", gpu: "true" });
+    await report();
+    expect(machine.requests).toHaveLength(1);
+    follow([]);
+    await report();
+    expect(await partsOf("rules-10")).toMatchObject({ capacity: "8", gpu: undefined });
+  });
+
   test("a restart of the shim → everything stays", async () => {
     const { machine } = await ruled("rules-7", [gpuRule]);
     machine.nowMs += 60_000;

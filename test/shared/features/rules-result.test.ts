@@ -1,7 +1,7 @@
 // Tests the result of a deployment's rules for one machine: what the apiserver can store, in the order of objects.
 import { describe, expect, it } from "vitest";
 import type { FeatureRule } from "../../../shared/features/rules.ts";
-import { rulesResult } from "../../../shared/features/rules-result.ts";
+import { MOST_PART_BYTES, rulesResult } from "../../../shared/features/rules-result.ts";
 
 const always = (more: Partial<FeatureRule> = {}): FeatureRule => ({ name: "rule", ...more });
 const object = (name: string, ...rules: FeatureRule[]) => ({ name, rules });
@@ -53,6 +53,13 @@ describe("what no Node can have → refused, and the rest counts", () => {
       { extendedResources: { "example.com/r": "1.5" } },
       "resource example.com/r: must be a whole number, not below 0",
     ],
+    // The apiserver refuses some of these amounts, and with them the whole status.
+    ...["9007199254740992", "1234567890123456789", "8Ei", "1e1000000000"].map(
+      (amount): [Partial<FeatureRule>, string] => [
+        { extendedResources: { "example.com/r": amount } },
+        "resource example.com/r: more than 9007199254740991",
+      ],
+    ),
     [
       { extendedResources: { "example.com/r": "@local.feature.none" } },
       "resource example.com/r: @local.feature.none: no such element of a feature",
@@ -109,5 +116,28 @@ describe("limits", () => {
   ])("%s", (_, count, kept, refused) => {
     const result = rulesResult([object("o", always({ labels: many(count) }))], machine);
     expect([Object.keys(result.labels).length, result.refused]).toEqual([kept, refused]);
+  });
+
+  it("annotations of more bytes than a Node can have → as many as fit, and why", () => {
+    const annotations = Object.fromEntries(
+      Array.from({ length: 64 }, (_, at) => [
+        `example.com/a${String(at).padStart(2, "0")}`,
+        "x".repeat(1024),
+      ]),
+    );
+    const result = rulesResult([object("o", always({ annotations }))], machine);
+    expect(JSON.stringify(result.annotations).length).toBeLessThan(MOST_PART_BYTES);
+    expect([Object.keys(result.annotations).length, result.refused]).toEqual([
+      23,
+      ["annotation: 41 beyond the 24576 bytes of all parts"],
+    ]);
+  });
+
+  it("a template makes one line of all devices → a short fault", () => {
+    const labelsTemplate = "{{range .local.feature}}{{.Value}}{{end}}";
+    const matchFeatures = [{ feature: "local.feature", matchName: { op: "Exists" } }];
+    const large = { ...machine, attributes: { "local.feature": { a: "x".repeat(20_000) } } };
+    const { refused } = rulesResult([object("o", always({ labelsTemplate, matchFeatures }))], large);
+    expect(refused.map((fault) => fault.length)).toEqual([500]);
   });
 });
