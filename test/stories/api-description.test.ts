@@ -210,7 +210,7 @@ async function rules(state: "done" | "stopped"): Promise<Asking> {
   await runInDurableObject(registry(env), (_, { storage: { sql } }) => {
     sql.exec("INSERT OR REPLACE INTO rule_sets VALUES (1, ?, 0, 'admin')", JSON.stringify([RULES]));
     sql.exec("DELETE FROM rule_sets WHERE revision > 1");
-    sql.exec("INSERT OR REPLACE INTO rules_rollout VALUES (1, ?, '', 1, 1, 0, 0, 0)", state);
+    sql.exec("INSERT OR REPLACE INTO rules_rollout VALUES (1, ?, '', 1, 1, 0, 0, 0, 0)", state);
   });
   return {};
 }

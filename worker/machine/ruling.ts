@@ -19,7 +19,7 @@ const AGAIN_MS = 60_000;
 
 interface RulingDependencies {
   state: { records: NodeRecordStore; facts: Pick<KnownFacts, "features"> };
-  registry: () => { ruleSet: (revision: number, known: string) => Promise<RuleSet> };
+  registry: () => { ruleSet: (name: string, revision: number, known: string) => Promise<RuleSet> };
   timer: Timer | undefined;
   nowMs: () => number;
 }
@@ -79,10 +79,11 @@ export class Ruling {
     try {
       const set = await this.#set(revision);
       if (!set) return false;
-      this.#with.state.records.put("ruled", {
-        revision: set.revision,
-        result: await this.#evaluate(set.objects),
-      });
+      const result = await this.#evaluate(set.objects);
+      const { records } = this.#with.state;
+      // A rollout may have brought a later set while the registry answered.
+      if ((records.get("ruled")?.revision ?? 0) === revision)
+        records.put("ruled", { revision: set.revision, result });
       return true;
     } catch (error) {
       logNote({ message: "the rules were not evaluated", error: String(error) });
@@ -92,11 +93,12 @@ export class Ruling {
 
   /** Returns the set of this revision, or the one that the registry wants instead; null without an answer in time. */
   async #set(revision: number): Promise<typeof latest | null> {
-    const { registry, timer } = this.#with;
+    const { registry, timer, state } = this.#with;
+    const { name = "" } = state.records.get("enrolment") ?? {};
     const known = latest;
     const answer = await withDeadline(
       WITHIN_MS,
-      () => registry().ruleSet(revision, known?.stamp ?? ""),
+      () => registry().ruleSet(name, revision, known?.stamp ?? ""),
       null,
       timer,
     );

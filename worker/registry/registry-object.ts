@@ -203,7 +203,7 @@ export class RegistryObject extends RegistryWithRollouts {
       const size = payingSize(this.#sql, gatewaySize(this.env), intervalMs);
       const confirmed = confirmPin(this.#sql, pinned, size, currentMs());
       if (confirmed) noteOrigin(this.#sql, name, origin, currentMs());
-      return confirmed && { ...confirmed, rules: followedRevisions(this.#sql) };
+      return confirmed && { ...confirmed, rules: followedRevisions(this.#sql, name) };
     });
   }
 

@@ -69,8 +69,8 @@ export abstract class RegistryWithRollouts extends StoredObject {
   }
 
   /** As ruleSet of rules.ts. */
-  ruleSet(revision: number, known: string) {
-    return ruleSet(this.ctx.storage.sql, revision, known);
+  ruleSet(name: string, revision: number, known: string) {
+    return ruleSet(this.ctx.storage.sql, name, revision, known);
   }
 
   /** Returns the rules with their rollout and earlier sets. Sets the alarm of a running rollout, since alarms may be lost. */

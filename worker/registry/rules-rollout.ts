@@ -31,16 +31,27 @@ export function applyRules(
   return success(null);
 }
 
-/** Makes an earlier set the present one, by default the one before. Its rollout never stops. Fails without such a set. */
-export function undoRules(sql: SqlStorage, to: number | undefined, who: string, nowMs: number): Result<null> {
+/**
+ * Makes an earlier set the present one, by default the one before; of a stopped rollout, the last set that reached all
+ * machines. Its rollout never stops. Fails without such a set.
+ */
+export function undoRules(
+  sql: SqlStorage,
+  revision: number | undefined,
+  who: string,
+  nowMs: number,
+): Result<null> {
   const present = presentRevision(sql);
   const query = "SELECT revision, objects FROM rule_sets WHERE revision < ? ORDER BY revision DESC";
   const earlier = sql.exec<Row<{ revision: number; objects: string }>>(query, present).toArray();
-  const [before = { revision: 0, objects: "[]" }] = earlier;
-  const found = to === undefined ? before : earlier.find(({ revision }) => revision === to);
+  const none = { revision: 0, objects: "[]" };
+  const [before = none] = earlier;
+  const rollout = rolloutOf(sql);
+  const to = revision ?? (rollout?.state === "stopped" ? rollout.former : undefined);
+  const found = to === undefined ? before : [...earlier, none].find((each) => each.revision === to);
   if (present === 0) return failure("there are no rules");
   if (!found) {
-    const kept = earlier.map(({ revision }) => revision).join(", ");
+    const kept = earlier.map((each) => each.revision).join(", ");
     return failure(`the revision ${to} is not kept${kept && `: ${kept} are`}`);
   }
   put(sql, found.objects, who, nowMs, Number.MAX_SAFE_INTEGER);
@@ -58,12 +69,16 @@ export function continueRules(sql: SqlStorage, mayChange: number, who: string, n
 }
 
 function put(sql: SqlStorage, objects: string, who: string, nowMs: number, mayChange: number): void {
-  const revision = presentRevision(sql) + 1;
+  const present = presentRevision(sql);
+  const revision = present + 1;
+  const rollout = rolloutOf(sql);
+  const former = !rollout || rollout.state === "done" ? present : rollout.former;
   sql.exec("INSERT INTO rule_sets VALUES (?, ?, ?, ?)", revision, objects, nowMs, who);
-  sql.exec("DELETE FROM rule_sets WHERE revision <= ?", revision - 1 - RULE_SET_LIMITS.kept);
+  const isOld = "revision <= ? AND revision <> ?";
+  sql.exec(`DELETE FROM rule_sets WHERE ${isOld}`, revision - 1 - RULE_SET_LIMITS.kept, former);
   const machines = countPinned(sql);
-  const start = "INSERT OR REPLACE INTO rules_rollout VALUES (1, 'running', '', ?, 0, 0, ?, 0)";
-  sql.exec(start, machines, Math.min(mayChange, machines));
+  const start = "INSERT OR REPLACE INTO rules_rollout VALUES (1, 'running', '', ?, 0, 0, ?, 0, ?)";
+  sql.exec(start, machines, Math.min(mayChange, machines), former);
 }
 
 /** The rules as operators see them. `objects`: as JSON. */
@@ -76,7 +91,7 @@ export function listRules(sql: SqlStorage): ListedRules {
     ORDER BY revision DESC`;
   const sets = sql.exec<SetRow>(query).toArray();
   const rollout = rolloutOf(sql);
-  const { after: _, ...shown } = rollout ?? { after: "" };
+  const { after: _, former: __, ...shown } = rollout ?? { after: "", former: 0 };
   return {
     revision: sets[0]?.revision ?? 0,
     objects: sets[0]?.objects ?? "[]",

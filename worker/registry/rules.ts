@@ -9,13 +9,15 @@ export const RULES_MIGRATION = `
   );
   CREATE TABLE rules_rollout (
     only INTEGER PRIMARY KEY CHECK (only = 1), state TEXT NOT NULL, after TEXT NOT NULL, machines INTEGER NOT NULL,
-    done INTEGER NOT NULL, changed INTEGER NOT NULL, may_change INTEGER NOT NULL, failed INTEGER NOT NULL
+    done INTEGER NOT NULL, changed INTEGER NOT NULL, may_change INTEGER NOT NULL, failed INTEGER NOT NULL, former INTEGER NOT NULL
   );`;
 
 /** The rollout of the present set. */
 export type Rollout = NonNullable<RulesAnswer["rollout"]> & {
   state: "running" | "stopped" | "done";
   after: string;
+  /** The revision of the last set that reached all machines before this rollout began. */
+  former: number;
 };
 
 /** A set of rules for machines' objects. */
@@ -34,18 +36,20 @@ export function presentRevision(sql: SqlStorage): number {
 
 /**
  * Returns the revisions that a machine may follow, first that of machines which no rollout asks: new ones, and those whose
- * object did not answer. A stopped rollout concerns no further machine.
+ * object did not answer. Only the rollout itself brings its set to the machines before it, so that none changes uncounted.
+ * Sets of earlier rollouts that did not end stay at the machines that have them.
  */
-export function followedRevisions(sql: SqlStorage): number[] {
+export function followedRevisions(sql: SqlStorage, name: string): number[] {
   const present = presentRevision(sql);
-  if (rolloutOf(sql)?.state !== "stopped") return [present];
-  const before = "SELECT MAX(revision) FROM rule_sets WHERE revision < ?";
-  return [cell<number | null>(sql, before, present) ?? 0, present];
+  const rollout = rolloutOf(sql);
+  const isPast = rollout?.state === "running" && name <= rollout.after;
+  if (!rollout || rollout.state === "done" || isPast) return [present];
+  return Array.from({ length: present - rollout.former + 1 }, (_, at) => rollout.former + at);
 }
 
-/** Returns the set for a machine that follows `revision`. `known`: the stamp of the set that the caller knows. */
-export function ruleSet(sql: SqlStorage, revision: number, known: string): RuleSet {
-  const followed = followedRevisions(sql);
+/** Returns the set for the machine `name` that follows `revision`. `known`: the stamp of the set that the caller knows. */
+export function ruleSet(sql: SqlStorage, name: string, revision: number, known: string): RuleSet {
+  const followed = followedRevisions(sql, name);
   const to = followed.includes(revision) ? revision : (followed[0] ?? 0);
   const query = `SELECT revision, revision || '/' || created_at_ms || '/' || created_by AS stamp, objects FROM rule_sets
     WHERE revision = ?`;
@@ -62,6 +66,7 @@ export interface RulesOrder {
 }
 
 export function rolloutOf(sql: SqlStorage): Rollout | undefined {
-  const query = `SELECT state, after, machines, done, changed, may_change AS mayChange, failed FROM rules_rollout`;
+  const query = `SELECT state, after, machines, done, changed, may_change AS mayChange, failed, former
+    FROM rules_rollout`;
   return sql.exec<Row<Rollout>>(query).toArray()[0];
 }

@@ -80,8 +80,8 @@ describe("revisions", () => {
   it("no rules → revision 0, which machines follow, and nothing to undo", () =>
     fleet("none", 1, ({ sql }) => {
       expect(listRules(sql)).toEqual({ revision: 0, objects: "[]", rollout: null, revisions: [] });
-      expect(followedRevisions(sql)).toEqual([0]);
-      expect(ruleSet(sql, 0, "")).toMatchObject({ revision: 0, objects: "[]" });
+      expect(followedRevisions(sql, "m")).toEqual([0]);
+      expect(ruleSet(sql, "m", 0, "")).toMatchObject({ revision: 0, objects: "[]" });
       expect(undoRules(sql, undefined, "alice", NOW_MS)).toMatchObject({ ok: false });
     }));
 
@@ -131,10 +131,10 @@ describe("revisions", () => {
   it("a caller that knows the set → no objects; the same revision of another registry → the objects", () =>
     fleet("stamp", 1, (machines) => {
       machines.apply("a");
-      const { stamp, objects } = ruleSet(machines.sql, 0, "");
+      const { stamp, objects } = ruleSet(machines.sql, "m", 1, "");
       expect(objects).toBe(objectsOf("a"));
-      expect(ruleSet(machines.sql, 1, stamp).objects).toBeNull();
-      expect(ruleSet(machines.sql, 1, "1/5/bob").objects).toBe(objectsOf("a"));
+      expect(ruleSet(machines.sql, "m", 1, stamp).objects).toBeNull();
+      expect(ruleSet(machines.sql, "m", 1, "1/5/bob").objects).toBe(objectsOf("a"));
     }));
 });
 
@@ -196,11 +196,40 @@ describe("a rollout", () => {
       await machines.toItsEnd();
       machines.apply("b");
       await machines.toItsEnd();
-      expect(followedRevisions(sql)).toEqual([1, 2]);
-      expect([ruleSet(sql, 0, "").revision, ruleSet(sql, 2, "").revision]).toEqual([1, 2]);
+      expect(followedRevisions(sql, "m")).toEqual([1, 2]);
+      expect([ruleSet(sql, "m", 0, "").revision, ruleSet(sql, "m", 2, "").revision]).toEqual([1, 2]);
       undoRules(sql, undefined, "alice", NOW_MS);
       expect(await machines.toItsEnd()).toMatchObject({ state: "done", done: 30 });
       expect([...machines.follows.values()]).toEqual(Array(30).fill(3));
+    }));
+
+  it("two rollouts stop one after the other → other machines keep the set before both", () =>
+    fleet("stopped-twice", 30, async (machines) => {
+      const { sql } = machines;
+      machines.apply("a", 30);
+      await machines.toItsEnd();
+      for (const name of ["b", "c"]) {
+        machines.apply(name, 1);
+        expect(await machines.toItsEnd()).toMatchObject({ state: "stopped", changed: 1 });
+      }
+      expect(followedRevisions(sql, nameOf(20))).toEqual([1, 2, 3]);
+      expect(ruleSet(sql, nameOf(20), 0, "").revision).toBe(1);
+      undoRules(sql, undefined, "alice", NOW_MS);
+      expect(listRules(sql)).toMatchObject({ revision: 4, objects: objectsOf("a") });
+      for (let at = 0; at < RULE_SET_LIMITS.kept; at++) machines.apply("d", 0);
+      expect(ruleSet(sql, nameOf(20), 1, "")).toMatchObject({ revision: 1, objects: objectsOf("a") });
+    }));
+
+  it("in the middle → machines that it has not asked follow the set before, new ones behind it the new set", () =>
+    fleet("middle", BULK_PACE.aTurn + 1, async (machines) => {
+      machines.apply("a", 1000);
+      await machines.toItsEnd();
+      machines.apply("b", 1000);
+      await machines.turn();
+      const followed = (name: string) => followedRevisions(machines.sql, name);
+      expect([followed(nameOf(BULK_PACE.aTurn)), followed(nameOf(0))]).toEqual([[1, 2], [2]]);
+      await machines.toItsEnd();
+      expect(followed(nameOf(BULK_PACE.aTurn))).toEqual([2]);
     }));
 
   it("an object that does not answer → counted, and the others are asked", () =>
