@@ -170,6 +170,14 @@ describe("refused, and nothing changes", () => {
     expect(audit.body.entries).toEqual([]);
   });
 
+  it("the kubelet's condition, although the machine claims to hold it", async () => {
+    const name = "clear-claimed";
+    const { factsOf } = detecting();
+    const claimed = { start: "process", events: [], held: { Ready: "process.1" } };
+    await shimOf(await enrolled(name))({ ...factsOf(name), problems: claimed }, vitals);
+    expect(await clear(name, "Ready")).toMatchObject({ status: 409 });
+  });
+
   it("a condition that is over", async () => {
     const name = "clear-over";
     const { reports, take } = await hanging(name);

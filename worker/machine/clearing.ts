@@ -18,8 +18,10 @@ export function orderClearing(
   isDry: boolean,
 ): Result<OrderedClearing> | null {
   if (!records.get("enrolment") || records.get("isLeaving")) return null;
-  const held = heldIn({ records });
-  const mark = held && Object.hasOwn(held, condition) ? held[condition] : undefined;
+  const held = heldIn({ records }) ?? {};
+  // A machine may claim to hold even the kubelet's conditions.
+  const isHeld = Object.hasOwn(held, condition) && !TAKEN_CONDITIONS.includes(condition);
+  const mark = isHeld ? held[condition] : undefined;
   if (mark === undefined) return failure(unheldText({ records }, condition));
   if (!isDry) records.put("clearings", { ...records.get("clearings"), [condition]: mark });
   const silentSinceMs = records.get("silentSinceMs") ?? null;
