@@ -80,6 +80,16 @@ export function lineMatcher(options: MatcherOptions): (raw: string) => readonly 
     buffer.push({ ...line, message: line.message.slice(0, LINE_LENGTH) });
     if (buffer.length > bufferSize) buffer.shift();
   };
+  /** Adds only the waiting lines that the buffer keeps: to parse a line costs far more than to search it. */
+  const pushWaiting = () => {
+    const lines: LogLine[] = [];
+    while (lines.length < bufferSize - 1 && waiting.length > 0) {
+      const line = lineOf(waiting.pop()!);
+      if (line !== null) lines.unshift(line);
+    }
+    lines.forEach(push);
+    [waiting, waitingLength] = [[], 0];
+  };
 
   return (raw) => {
     const isActive = rules.some(({ seen, lines }) => count + 1 - seen < lines);
@@ -89,11 +99,7 @@ export function lineMatcher(options: MatcherOptions): (raw: string) => readonly 
     }
     const line = lineOf(raw);
     if (line === null) return NONE;
-    for (const each of waiting) {
-      const earlier = lineOf(each);
-      if (earlier !== null) push(earlier);
-    }
-    [waiting, waitingLength] = [[], 0];
+    pushWaiting();
     push(line);
     return matches(rules, buffer, bufferSize, count);
   };
