@@ -66,6 +66,8 @@ export function lineMatcher(options: MatcherOptions): (raw: string) => readonly 
   let waiting: string[] = [];
   let waitingLength = 0;
   let count = 0;
+  /** A line with a smaller number may end a match that an earlier line began. */
+  let neededTo = -Infinity;
 
   const wait = (raw: string) => {
     waiting.push(raw);
@@ -92,7 +94,7 @@ export function lineMatcher(options: MatcherOptions): (raw: string) => readonly 
   };
 
   return (raw) => {
-    const isActive = rules.some(({ seen, lines }) => count + 1 - seen < lines);
+    const isActive = count + 1 < neededTo;
     if (quick !== null && !isActive && !quick.test(raw)) {
       wait(raw);
       return NONE;
@@ -101,7 +103,9 @@ export function lineMatcher(options: MatcherOptions): (raw: string) => readonly 
     if (line === null) return NONE;
     pushWaiting();
     push(line);
-    return matches(rules, buffer, bufferSize, count);
+    const found = matches(rules, buffer, bufferSize, count);
+    neededTo = Math.max(...rules.map(({ seen, lines }) => seen + lines));
+    return found;
   };
 }
 
