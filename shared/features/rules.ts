@@ -66,6 +66,7 @@ export function evaluateRules(
 ): RulesOutcome {
   const known = new Map(features);
   const attributesOf: AttributesOf = (name) => known.get(name)?.attributes;
+  const references = new Map(attributesOf(BACK_REFERENCES));
   const asked: Asked = { labels: new Map(), annotations: new Map(), resources: new Map(), taints: [] };
   const [matched, failed]: [RulesOutcome["matched"], RulesOutcome["failed"]] = [[], []];
   for (const rule of rules) {
@@ -75,10 +76,9 @@ export function evaluateRules(
       continue;
     }
     const { isMatch, labels, vars } = result.value;
-    known.set(BACK_REFERENCES, {
-      ...known.get(BACK_REFERENCES),
-      attributes: new Map([...(attributesOf(BACK_REFERENCES) ?? []), ...labels, ...vars]),
-    });
+    // One map that grows: a copy for each rule would take quadratic time with a machine's many devices.
+    for (const [key, value] of [...labels, ...vars]) references.set(key, value);
+    known.set(BACK_REFERENCES, { ...known.get(BACK_REFERENCES), attributes: references });
     if (!isMatch) continue;
     matched.push(rule.name);
     add(asked.labels, labels);

@@ -348,6 +348,21 @@ describe("an operator", () => {
     expect(audit.body.entries).toMatchObject([{ what: "rules.undo", detail: "to 0" }]);
   });
 
+  test("features that change with each report → evaluated four times, and then once a minute", async () => {
+    const send = await withDevices("rules-op-7");
+    await apply([object("o", labRule("aaa7", "seven"))]);
+    await rolledOut();
+    const shown: unknown[] = [];
+    for (let report = 0; report < 8; report++) {
+      await send(...(report % 2 === 0 ? ["aaa7"] : []));
+      shown.push(await labelOf("rules-op-7"));
+    }
+    // The first evaluation was that of the machine's first report.
+    expect(shown).toEqual(["seven", undefined, ...Array<string>(6).fill("seven")]);
+    await apply([]);
+    await rolledOut();
+  });
+
   test("more Nodes would change than may → the rollout stops, and continues when the operator allows more", async () => {
     const reports = [await withDevices("rules-op-5", "aaa5"), await withDevices("rules-op-6", "aaa5")];
     await apply([object("o", labRule("aaa5", "five"))], { mayChange: 1 });

@@ -10,6 +10,7 @@ import { withDeadline } from "../kube/deadline.ts";
 import { logNote } from "../log.ts";
 import type { RulesOrder, RuleSet } from "../registry/rules.ts";
 import type { Enrolment, NodeRecordStore } from "../storage/records.ts";
+import { RATE_LIMITS, take, type TokenBucket, tokensAt } from "../storage/token-bucket.ts";
 import type { KnownFacts } from "./known-facts.ts";
 
 /** The time limit of a request to the registry: a report waits for it. */
@@ -33,6 +34,7 @@ export type RulesChange = Omit<RulesTrial["changes"][number], "name">;
 export class Ruling {
   readonly #with: RulingDependencies;
   #againAtMs = 0;
+  #bucket: TokenBucket | undefined;
 
   constructor(dependencies: RulingDependencies) {
     this.#with = dependencies;
@@ -40,11 +42,14 @@ export class Ruling {
 
   /** Reports whether keepUp would evaluate the rules. */
   isDue(): boolean {
-    return this.#with.state.records.get("ruled")?.isDue === true && this.#with.nowMs() >= this.#againAtMs;
+    const nowMs = this.#with.nowMs();
+    const isAllowed = nowMs >= this.#againAtMs && tokensAt(this.#bucket, RATE_LIMITS.rulings, nowMs) >= 1;
+    return isAllowed && this.#with.state.records.get("ruled")?.isDue === true;
   }
 
   /** Evaluates the rules if that is due. Waits at most a second; after a failure a later report tries again. */
   async keepUp(): Promise<void> {
+    this.#bucket = take(this.#bucket, RATE_LIMITS.rulings, this.#with.nowMs()).bucket;
     const { revision = 0 } = this.#with.state.records.get("ruled") ?? {};
     if (!(await this.#follow(revision))) this.#againAtMs = this.#with.nowMs() + AGAIN_MS;
   }
