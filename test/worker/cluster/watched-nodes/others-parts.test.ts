@@ -33,7 +33,12 @@ const NODE: Node = {
     uid: "u-1",
     resourceVersion: "1",
     labels: { "rollcall.dev/machine": "", rack: "b7", team: "blue" },
-    annotations: { "rollcall.dev/owner": "rollcall", "rollcall.dev/node-labels": "rack", load: "0.3" },
+    annotations: {
+      "rollcall.dev/owner": "rollcall",
+      "rollcall.dev/node-labels": "rack",
+      "rollcall.dev/rule-annotations": "rack",
+      load: "0.3",
+    },
     managedFields: [wrote(OURS, ["Ready"]), wrote("kubectl", ["DiskBroken"])],
   },
   spec: { taints: [{ key: "k", effect: "NoSchedule" }] },
@@ -133,7 +138,7 @@ describe("the digest stays with", () => {
 });
 
 describe("the table of rollcall's parts", () => {
-  /** Returns examples of the keys that a row names. A Node lists its labels that the table does not name. */
+  /** Returns examples of the keys that a row names. A Node lists its keys that the table does not name. */
   const keysOf = ({ kind, name }: OwnedPart): string[] =>
     name === `any other ${kind}`
       ? ["rack"]
