@@ -117,7 +117,9 @@ describe.skipIf(!hasChromium)("the looks of", () => {
       await page.getByRole("main").getByRole("heading").first().waitFor();
       await shown(page);
       await expect.poll(() => page.getByText(/^Loading/).count()).toBe(0);
-      expect(await faultsOfLooks(opened)).toEqual([]);
+      const faults = await faultsOfLooks(opened);
+      // Other test files change the same Worker, so that a table may have been drawn anew in the middle of a look.
+      expect(faults.length === 0 ? faults : await faultsOfLooks(opened)).toEqual([]);
     }),
   );
 });
