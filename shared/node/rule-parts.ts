@@ -19,6 +19,7 @@ export const RULE_RESOURCES_ANNOTATION = "rollcall.dev/rule-resources";
 type Texts = Readonly<Record<string, string>>;
 
 export const NO_PARTS: RuleParts = { labels: {}, annotations: {}, resources: {}, taints: [] };
+
 /**
  * Returns the setters of labels, annotations and resources. Run them after withinGrant and before the token's labels.
  * `isOthers`: whether another writer has set a resource, which then stays.

@@ -45,13 +45,13 @@ export const rulesTrialSchema = z.strictObject({
 
 /** The body of POST /v1/rules/undo. */
 export const rulesUndoSchema = z.strictObject({
-  /** The revision to return to. If absent, the revision before the present one. */
+  /** The revision to return to. If absent: of a stopped rollout the last that reached all machines, else the one before. */
   to: z.optional(z.int().check(z.minimum(0))),
 });
 
 /** The body of POST /v1/rules/continue. */
 export const rulesContinueSchema = z.strictObject({
-  /** The most machines whose Nodes may change in the whole rollout. */
+  /** The most machines whose Nodes may change in the whole rollout, those before the stop included. */
   mayChange: z.int().check(z.minimum(0)),
 });
 

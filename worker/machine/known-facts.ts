@@ -172,8 +172,8 @@ function storeFacts(
   };
   records.put("facts", { digest, facts, ...(fault && { fault }) });
   const ruled = records.get("ruled");
-  const isSame = JSON.stringify(before?.features) === JSON.stringify(facts.features);
-  if (ruled && !isSame) records.put("ruled", { ...ruled, isDue: true });
+  if (ruled && JSON.stringify(before?.features) !== JSON.stringify(facts.features))
+    records.put("ruled", { ...ruled, isDue: true });
   // The runtime in the facts before this report counts too: earlier Workers stored no record `runtime`.
   const known = records.get("runtime") ?? {};
   const runtime = runtimeSeen(known, before, facts);

@@ -65,6 +65,7 @@ export interface RulesOrder {
   mayChange: boolean;
 }
 
+/** Returns the rollout of the present set; undefined if no set was ever applied here. */
 export function rolloutOf(sql: SqlStorage): Rollout | undefined {
   const query = `SELECT state, after, machines, done, changed, may_change AS mayChange, failed, former
     FROM rules_rollout`;

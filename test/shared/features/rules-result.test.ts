@@ -1,4 +1,5 @@
 // Tests the result of a deployment's rules for one machine: what the apiserver can store, in the order of objects.
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { FeatureRule } from "../../../shared/features/rules.ts";
 import { MOST_PART_BYTES, rulesResult } from "../../../shared/features/rules-result.ts";
@@ -85,6 +86,42 @@ describe("what no Node can have → refused, and the rest counts", () => {
     expect(refused).toEqual([expect.stringContaining(fault)]);
     expect([labels, resources, taints]).toEqual([{ "example.com/well": "" }, {}, []]);
   });
+});
+
+it("an annotation that the cluster's policy leaves to its agents → refused, for each agent of the policy", () => {
+  const policy = readFileSync(new URL("../../../infra/rbac/rollcall.yaml", import.meta.url), "utf8");
+  const [listed = ""] = policy.split("- name: agents")[1]?.split("].join") ?? [];
+  const agents = [...listed.matchAll(/'([a-z\d.-]+)'/g)].map(([, agent = ""]) => agent);
+  expect(agents.length).toBeGreaterThan(20);
+  const keys = agents.flatMap((agent) => [`${agent}/x`, `x.${agent}/x`]);
+  for (const key of [...keys, "io.cilium.network/x"]) {
+    const { annotations, refused } = rulesResult(
+      [object("o", always({ annotations: { [key]: "y" } }))],
+      machine,
+    );
+    expect([annotations, refused.length], key).toEqual([{}, 1]);
+  }
+});
+
+it("labels of a template that fill the bytes → taints, resources and annotations stay", () => {
+  const labelsTemplate = "{{ range .pci.device }}example.com/{{ .vendor }}={{ .class }}\n{{ end }}";
+  const rows = Array.from({ length: 256 }, (_, at) => [`${at}-${"v".repeat(50)}`, "c".repeat(60)]);
+  const many = { ...machine, instances: { "pci.device": { attributes: ["vendor", "class"], rows } } };
+  const rule = always({
+    labelsTemplate,
+    matchFeatures: [{ feature: "pci.device", matchExpressions: { vendor: { op: "Exists" } } }],
+    annotations: { "example.com/a": "y" },
+    extendedResources: { "example.com/r": "1" },
+    taints: [{ key: "example.com/t", effect: "NoSchedule" }],
+  });
+  const { labels, annotations, resources, taints, refused } = rulesResult([object("o", rule)], many);
+  expect([annotations, resources, taints.length]).toEqual([
+    { "example.com/a": "y" },
+    { "example.com/r": "1" },
+    1,
+  ]);
+  expect(Object.keys(labels).length).toBeGreaterThan(50);
+  expect(refused).toEqual([expect.stringMatching(/^label: \d+ beyond the 24576 bytes of all parts$/)]);
 });
 
 it("a resource of a feature's element → its amount as Kubernetes prints it", () => {
