@@ -3,13 +3,9 @@
 import type { Command } from "commander";
 import * as z from "zod/mini";
 import type { FeatureSet } from "../../../shared/features/match.ts";
-import {
-  evaluateRules,
-  featureSets,
-  type NodeFeatures,
-  type RulesOutcome,
-} from "../../../shared/features/rules.ts";
-import { featuresSchema, instancesOf } from "../../../shared/protocol/features.ts";
+import { evaluateRules, featureSets, type RulesOutcome } from "../../../shared/features/rules.ts";
+import { nodeFeaturesOf, rulesInOrder } from "../../../shared/features/rules-result.ts";
+import { featuresSchema } from "../../../shared/protocol/features.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
 import { type Result, success } from "../../../shared/result.ts";
 import { fail, print } from "../answer.ts";
@@ -47,9 +43,7 @@ export function checkCommand(program: OperatorProgram, rules: Command): void {
       if (!objects.ok) return fail(program, objects.error);
       const features = flags.features === undefined ? success(null) : await featuresIn(flags.features);
       if (!features.ok) return fail(program, features.error);
-      const rules = objects.value
-        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-        .flatMap(({ name, rules }) => rules.map((rule) => ({ ...rule, name: `${name}/${rule.name}` })));
+      const rules = rulesInOrder(objects.value);
       if (features.value === null) {
         const lines = rules.map(({ name }) => ({ what: name, result: "valid" }));
         return print(
@@ -93,7 +87,11 @@ async function featuresIn(file: string): Promise<Result<Map<string, FeatureSet>,
   const documents = await documentsIn(file);
   if (!documents.ok) return documents;
   const facts = factsSchema.safeParse(documents.value[0]);
-  if (facts.success) return success(featureSets(nodeFeatures(facts.data.features)));
+  if (facts.success) {
+    const { flags, attributes, instances } = facts.data.features;
+    const features = { flags: flags.value, attributes: attributes.value, instances: instances.value };
+    return success(featureSets(nodeFeaturesOf(features)));
+  }
   const object = nodeFeatureSchema.safeParse(documents.value[0]);
   if (object.success) return success(featureSets(object.data.spec.features));
   const { path, message } = firstFault(object.error);
@@ -101,26 +99,6 @@ async function featuresIn(file: string): Promise<Result<Map<string, FeatureSet>,
     "failed",
     `${file}: neither the output of node-shim facts --features all, nor a NodeFeature: ${path}: ${message}`,
   );
-}
-
-/** Returns a machine's own features as a NodeFeature object has them. */
-function nodeFeatures({
-  flags,
-  attributes,
-  instances,
-}: z.infer<typeof factsSchema>["features"]): NodeFeatures {
-  const features = { flags: flags.value, attributes: attributes.value, instances: instances.value };
-  const mapped = <Of, Elements>(of: Record<string, Of>, elements: (of: Of, name: string) => Elements) =>
-    Object.fromEntries(
-      Object.entries(of).map(([name, each]) => [name, { elements: elements(each, name) }] as const),
-    );
-  return {
-    flags: mapped(features.flags, (names) => Object.fromEntries(names.map((name) => [name, {}]))),
-    attributes: mapped(features.attributes, (texts) => texts),
-    instances: mapped(features.instances, (_, name) =>
-      instancesOf(features, name).map((device) => ({ attributes: device })),
-    ),
-  };
 }
 
 interface CheckedLine {

@@ -67,18 +67,18 @@ async function untilEnd(
   const { pause, atInterrupt, progress } = program.surroundings;
   const { revision } = begun;
   const over = atInterrupt?.(`the rollout of revision ${revision} continues: rollcall rules list shows it`);
+  let shown = begun;
   try {
-    for (let shown = begun; shown.rollout?.state === "running";) {
+    while (shown.rollout?.state === "running") {
       progress?.(rolloutText(shown));
       await pause(POLL_MS);
       const next = await askRules(connection);
       if (!next.ok) return next;
       if (next.value.revision !== revision)
         return fault("failed", `revision ${next.value.revision} has replaced revision ${revision}`);
-      if (next.value.rollout?.state !== "running") return next;
       shown = next.value;
     }
-    return success(begun);
+    return success(shown);
   } finally {
     progress?.("");
     over?.();

@@ -2,7 +2,7 @@
 import { isPrintable, visibleText } from "../../../shared/protocol/printable.ts";
 import { type Result, success } from "../../../shared/result.ts";
 import { connect, fail, formatOf, print } from "../answer.ts";
-import { type OperatorFault } from "../fault.ts";
+import type { OperatorFault } from "../fault.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { listOf, type Shown, textOf } from "../render/shown.ts";
 import type { TableColumn } from "../render/table.ts";

@@ -80,7 +80,7 @@ const COLUMNS: readonly TableColumn<ChangeLine>[] = [
 export function trialShown(trial: Trial, above: string): Shown {
   const { machines, changes, failed } = trial;
   const changed = changedIn(trial);
-  const isRefused = changes.filter(({ refused }) => refused.length > 0).length;
+  const limited = changes.filter(({ refused }) => refused.length > 0).length;
   const first = changes
     .toSorted((a, b) => Number(b.changes.length > 0) - Number(a.changes.length > 0))
     .slice(0, SHOWN_MACHINES);
@@ -88,7 +88,7 @@ export function trialShown(trial: Trial, above: string): Shown {
   const below = [
     ...(more > 0 ? [`${more} more machines are in -o json`] : []),
     ...(failed.length > 0 ? [failedLine(trial)] : []),
-    ...(isRefused > 0 ? [`${isRefused} of ${machines} Nodes would not get all that the rules ask for`] : []),
+    ...(limited > 0 ? [`${limited} of ${machines} Nodes would not get all that the rules ask for`] : []),
     `${changed} of ${machines} Nodes would change`,
   ];
   const shownOf = (of: Trial["changes"]) =>
