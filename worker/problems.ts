@@ -1,5 +1,5 @@
 // Makes the problem document for a reason. The texts are for the machine's operator and reveal no cluster details.
-import { LIMITS } from "../shared/protocol/limits.ts";
+import { ASKING_LIMITS, LIMITS } from "../shared/protocol/limits.ts";
 import { type Problem, type Reason, REASON_STATUSES } from "../shared/protocol/answers.ts";
 import type { Refusal } from "./machine/answers.ts";
 
@@ -59,7 +59,7 @@ const PROBLEMS: Record<Reason, [title: string, detail: string]> = {
   ],
   "no-socket": [
     "This machine has no socket now",
-    "It reports over HTTP, too rarely for questions. Ask again in a minute; if it stays so, `node-shim status` on the machine has the reason.",
+    `It reports over HTTP. A bundle or a followed log needs its socket, as does a question to a machine that reports less often than every ${ASKING_LIMITS.reportWithinSeconds - ASKING_LIMITS.graceSeconds} s.`,
   ],
   "question-off": [
     "This machine does not answer this question",

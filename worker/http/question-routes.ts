@@ -128,7 +128,7 @@ function refuseUnasked(why: Unasked): Response {
       return refuse("question-off", { detail: "Its join token forbids questions (--no-questions)." });
     case "no socket":
     case "not over HTTP":
-      return refuse("no-socket", { detail: NOT_OVER_HTTP });
+      return refuse("no-socket");
     case "off":
       return refuse("question-off", { detail: offText(why.on) });
     case "too many":
@@ -138,7 +138,6 @@ function refuseUnasked(why: Unasked): Response {
   }
 }
 
-const NOT_OVER_HTTP = `It reports over HTTP. A bundle or a followed log needs its socket, as does a question to a machine that reports less often than every ${ASKING_LIMITS.reportWithinSeconds - ASKING_LIMITS.graceSeconds} s.`;
 const TOO_MANY = `It answers ${QUESTION_LIMITS.atOnce} questions now, which are the most at once.`;
 
 function offText(on: readonly string[]): string {
