@@ -11,7 +11,7 @@ import { budgetOf } from "./budgets.ts";
 import { startCountingKube } from "./counting-kube.ts";
 import { renewed } from "./heartbeat-load.ts";
 import { once } from "./once.ts";
-import type { Orders, Told } from "./question-thread.ts";
+import type { Orders, ThreadMessage } from "./question-thread.ts";
 import { percentile } from "./rounds.ts";
 import { someAtOnce } from "./some-at-once.ts";
 import { startSocketMachine } from "./socket-machine.ts";
@@ -55,10 +55,10 @@ const measure = once(async (progress: Progress, minutes: number): Promise<Measur
       stops.push(() => thread.terminate());
       const isReady = Promise.withResolvers<void>();
       thread.on("error", isReady.reject);
-      thread.on("message", (told: Told) => {
-        if (told === "ready") isReady.resolve();
-        else if (told === "bundle") bundles++;
-        else askedBeats.push(told);
+      thread.on("message", (message: ThreadMessage) => {
+        if (message === "ready") isReady.resolve();
+        else if (message === "bundle") bundles++;
+        else askedBeats.push(message);
       });
       await isReady.promise;
       return thread;

@@ -16,16 +16,16 @@ export interface Orders {
 }
 
 /** A message of the thread: that it is ready, a whole answer, or the milliseconds of a heartbeat of a machine that answers. */
-export type Told = "ready" | "bundle" | Beaten;
+export type ThreadMessage = "ready" | "bundle" | Beaten;
 
 const orders = workerData as Orders;
 const never = new AbortController().signal;
 /** The bytes that the slow asker reads in a second. */
 const SLOW_BYTES = 256 * 1024;
 
-function tell(told: Told): void {
+function notify(message: ThreadMessage): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- only a window's messages have an origin, not a thread's
-  parentPort?.postMessage(told);
+  parentPort?.postMessage(message);
 }
 
 async function playMachines(): Promise<void> {
@@ -35,7 +35,7 @@ async function playMachines(): Promise<void> {
   for (const name of names) {
     const machine = await startSocketMachine(worker, { name, ...wish });
     await machine.open();
-    void beatUntil(machine, never, tell);
+    void beatUntil(machine, never, notify);
   }
 }
 
@@ -55,7 +55,7 @@ async function askUntil(
         () => false,
       )
     )
-      tell("bundle");
+      notify("bundle");
   }
 }
 
@@ -74,4 +74,4 @@ function playAskers(): void {
 }
 
 await (orders.plays === "machines" ? playMachines() : playAskers());
-tell("ready");
+notify("ready");

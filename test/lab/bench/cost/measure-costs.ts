@@ -60,7 +60,7 @@ export interface CostRecord {
   traffic: Traffic[];
   /** The messages and requests to objects that one machine causes more in an hour if it sends its usage. */
   usage: { messages: number; objectRequests: number };
-  /** What one question costs, by its name in QUESTIONED. */
+  /** What one question costs, by its name and transport, like `disks, HTTP`. */
   questions: Record<string, QuestionUsage>;
 }
 
