@@ -191,20 +191,20 @@ export const LOG_LINES = {
     "`rollcall bulk` shows its progress",
   ],
   "the rules were not evaluated": [
-    "the registry did not answer a machine's object, so that its Node keeps the result of the rules before; a later report tries again",
+    "the registry did not answer a machine's object, so its Node keeps the former result of rules; the Worker retries with a later report",
     "if the line repeats, run `rollcall ready`",
   ],
   "an object of the rules is not understood": [
     "a later Worker has stored a NodeFeatureRule with a field that this Worker does not know; the object counts as absent",
-    "deploy the later Worker again, or apply the rules anew with this one",
+    "deploy the later Worker again, or apply the object without this field",
   ],
   "the object did not follow the rules": [
-    "a machine's object did not answer the registry, which brings new rules to all machines; it follows within a day",
+    "a machine's object did not answer the registry, which brings new rules to all machines; the object follows within a day",
     "if the line repeats, run `rollcall ready`",
   ],
   "the taints of rules are not written": [
-    "the apiserver refuses a change of a Node's taints; the object tries again after an hour",
-    "allow it by the annotation rollcall.dev/rule-taints (docs/node-feature-discovery.md), or remove the taints from the rules",
+    "the apiserver refuses a change of a Node's taints; the Worker retries after an hour",
+    "[allow it](node-feature-discovery.md#what-a-machine-gets) by the annotation `rollcall.dev/rule-taints`, or remove the taints from the rules",
   ],
   "the registry was not told": [
     "the registry did not answer a machine's object or a gateway, which notifies it again",
