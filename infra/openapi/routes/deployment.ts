@@ -225,7 +225,7 @@ export const DEPLOYMENT_DESCRIPTIONS = {
     "POST /v1/rules/try": {
       id: "tryRules",
       what: "Try a set of rules on a page of machines, and list the changes of their Nodes",
-      more: "Changes nothing. Wakes the objects of at most 50 machines, sorted by name.",
+      more: "Changes nothing. A page has at most 50 machines, sorted by name.",
       answers: { 200: json("What would change.", { rulesTrial: rulesTrialAnswerSchema }) },
     },
     "POST /v1/rules/undo": {
