@@ -118,7 +118,7 @@ describe.skipIf(!hasChromium)("the looks of", () => {
       await shown(page);
       await expect.poll(() => page.getByText(/^Loading/).count()).toBe(0);
       const faults = await faultsOfLooks(opened);
-      // Other test files change the same Worker, so that a table may have been drawn anew in the middle of a look.
+      // Other test files change the same Worker, so that the page may draw a table again during the check.
       expect(faults.length === 0 ? faults : await faultsOfLooks(opened)).toEqual([]);
     }),
   );
