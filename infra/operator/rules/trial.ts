@@ -7,7 +7,7 @@ import {
 } from "../../../shared/protocol/rules.ts";
 import { type Result, success } from "../../../shared/result.ts";
 import { ask, readAnswer, type WorkerConnection } from "../client.ts";
-import type { OperatorFault } from "../fault.ts";
+import { fault, type OperatorFault } from "../fault.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { listOf, type Shown } from "../render/shown.ts";
 import type { Paint } from "../render/terminal.ts";
@@ -28,7 +28,7 @@ export async function tryRules(
   const trial: Trial = { machines: 0, changes: [], failed: [] };
   const ended = atInterrupt?.("nothing was changed");
   try {
-    for (let after: string | null = ""; after !== null && trial.machines < MOST_MACHINES;) {
+    for (let after: string | null = ""; after !== null;) {
       const request = { method: "POST", path: "/v1/rules/try", body: { objects, after } } as const;
       const answered = await ask(connection, request);
       const page = answered.ok ? readAnswer(rulesTrialAnswerSchema, answered.value) : answered;
@@ -37,6 +37,8 @@ export async function tryRules(
       trial.machines += machines;
       trial.changes.push(...changes);
       trial.failed.push(...failed);
+      if (next !== null && (machines < 1 || trial.machines >= MOST_MACHINES))
+        return fault("failed", `${connection.url}: the trial does not end: is it a rollcall Worker?`);
       after = next;
       progress?.(`the rules are tried on ${trial.machines} machines`);
     }

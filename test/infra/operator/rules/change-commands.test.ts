@@ -113,7 +113,7 @@ describe("apply", () => {
 
   test.each<[situation: string, changed: number, failed: number, played: Played, mayChange: number | null]>([
     ["a tenth changes", 10, 0, {}, 10],
-    ["one more, and nobody can be asked", 11, 0, {}, null],
+    ["one more, without a terminal", 11, 0, {}, null],
     ["one more, by a machine that did not answer", 10, 1, {}, null],
     ["one more, and a person says yes", 10, 1, { types: "y" }, 11],
     ["one more, and a person says no", 11, 0, { types: "n" }, null],
@@ -188,6 +188,17 @@ describe("apply", () => {
     expect(stderr).toContain(path);
     expect(stderr).toMatch(says);
     expect(worker.asked).toHaveLength(1);
+  });
+
+  it.each([
+    ["a page without a machine, and a next one", 0],
+    ["a page of more machines than a deployment has, and a next one", 1_000_000],
+  ])("the trial has %s → 1, and nothing is put", async (_, machines) => {
+    const page = { machines, changes: [], failed: [], next: "edge-50" };
+    trial = [page, page];
+    const ended = await rules(["apply", "-f", file(ruleObject("nics"))]);
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("trial does not end") });
+    expect(worker.asked.map(({ path }) => path)).toEqual(["/v1/rules", "/v1/rules/try"]);
   });
 
   it("no file → 2", async () => {
