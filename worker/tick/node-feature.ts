@@ -73,7 +73,7 @@ export class NodeFeaturePublisher {
     const isHeld = waitMs > 0 && waitMs <= AGAIN_MS.most;
     if (isHeld && (wanted.published || known?.fault?.failures)) return false;
     const isOfProcess = known?.object === undefined || known.object.startId === wanted.startId;
-    return !isOfProcess || !isSame(wanted, this.#steady);
+    return known?.fault !== undefined || !isOfProcess || !isSame(wanted, this.#steady);
   }
 
   /** Writes or removes the object if that is due. Make one call at a time. */

@@ -256,6 +256,20 @@ describe("the apiserver refuses", () => {
     expect(await machine.report()).toEqual([]);
   });
 
+  it("the removal fails, and the machine registers the same Node again → written again, and no message is left", async () => {
+    const machine = publishingMachine();
+    await machine.report();
+    machine.registers("start-1", "n-1", "node deleted");
+    machine.refusal = failure({ kind: "unanswered", message: "" });
+    await machine.report();
+    machine.refusal = undefined;
+    machine.registers("start-1");
+    // The failed removal may have taken effect.
+    expect(await machine.report(60_000)).toEqual([APPLY]);
+    expect(nodeFeatureMessage(machine.records)).toBeUndefined();
+    expect(await machine.report()).toEqual([]);
+  });
+
   it("a failed write, and then FEATURES = off → no message is left", async () => {
     const machine = publishingMachine();
     machine.refusal = NO_PATH;
