@@ -30,11 +30,10 @@ export class Publishing {
 
   /** Writes or removes the machine's NodeFeature object, if that is due. */
   async publish(): Promise<void> {
-    if (!this.isDue()) return;
-    await this.#once();
+    if (this.isDue()) await this.#once();
     const { againAtMs } = this.#state.records.get("nodeFeature") ?? {};
-    // No report comes while a gateway holds the machine's socket, so the alarm tries again.
-    if (againAtMs !== undefined) await this.#state.alarm.atLatest(Math.max(againAtMs, currentMs()));
+    // A machine on a socket or with refused keys may send no report, so the alarm tries again. Other work may ring it first.
+    if (againAtMs !== undefined) await this.#state.alarm.atLatest(againAtMs);
   }
 }
 

@@ -159,6 +159,20 @@ describe("features that are published for nfd-master", () => {
     expect(againMs).toBeLessThanOrEqual(NOW_MS + 60_000);
   });
 
+  it("the alarm rings for other work before the next attempt → it is set again for the attempt", async () => {
+    const played = upkeepOf({ records: { ...records, nodeFeature: { object } }, variables });
+    played.fetch.mockImplementation(async () =>
+      Response.json({ kind: "Status", code: 500 }, { status: 500 }),
+    );
+    await played.upkeep.giveUp();
+    const tried = requestsOf(played).length;
+    shift(30_000);
+    await played.upkeep.giveUp();
+    expect(requestsOf(played)).toHaveLength(tried);
+    const [first, again] = played.atLatest.mock.calls as [number][];
+    expect(again).toEqual(first);
+  });
+
   it.each([
     ["FEATURES is off", { FEATURES: "off" }, true],
     ["the keys are refused", variables, false],
