@@ -2,7 +2,13 @@
 // only the features that the machine's join token names, since rules act on whatever the object has.
 import { ownValue } from "../kubernetes/json.ts";
 import { OWNER_ANNOTATION } from "../node/ownership.ts";
-import { type FeatureName, FEATURES, type Features, instancesOf } from "../protocol/features.ts";
+import {
+  featureBytes,
+  type FeatureName,
+  FEATURES,
+  type Features,
+  instancesOf,
+} from "../protocol/features.ts";
 import type { Grant } from "../protocol/join-tokens.ts";
 import { FEATURE_PREFIX, featureLabels } from "./feature-labels.ts";
 import { isAllowed } from "./within-grant.ts";
@@ -100,11 +106,11 @@ function addFeature(spec: FeatureSpec, features: Features, feature: FeatureName,
 /** Removes features until the rest fits. Returns their names. */
 function leaveOut({ features, labels }: FeatureSpec, names: readonly FeatureName[]): string[] {
   const sizes = new Map<FeatureName, number>(
-    names.map((name) => [name, bytesOf(features[FEATURES[name]][name])]),
+    names.map((name) => [name, featureBytes(features[FEATURES[name]][name] ?? {})]),
   );
   const largestFirst = names.toSorted((one, other) => (sizes.get(other) ?? 0) - (sizes.get(one) ?? 0));
   const order = [...new Set([...LEFT_OUT_FIRST.filter((name) => sizes.has(name)), ...largestFirst])];
-  let bytes = bytesOf(labels) + [...sizes.values()].reduce((sum, each) => sum + each, 0);
+  let bytes = featureBytes(labels) + [...sizes.values()].reduce((sum, each) => sum + each, 0);
   const left: string[] = [];
   for (const name of order) {
     if (bytes <= MAX_NODE_FEATURE_BYTES) break;
@@ -113,10 +119,6 @@ function leaveOut({ features, labels }: FeatureSpec, names: readonly FeatureName
     left.push(name);
   }
   return left.sort();
-}
-
-export function bytesOf(value: unknown): number {
-  return new TextEncoder().encode(JSON.stringify(value)).length;
 }
 
 /** Returns the object. The Node owns it, so that the garbage collector removes it with the Node. */

@@ -75,7 +75,7 @@ export interface Features {
   instances: Record<string, Instances>;
 }
 
-/** Returns the bytes of features in a report. */
+/** Returns the bytes of features, or of a part of them, as JSON. */
 export function featureBytes(features: object): number {
   return new TextEncoder().encode(JSON.stringify(features)).length;
 }

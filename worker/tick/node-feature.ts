@@ -2,7 +2,6 @@
 // changed, and removes the object once the machine may not have it. Failures delay neither the lease nor the status.
 import { type ApiError, isConflict, isForbidden, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import {
-  bytesOf,
   nodeFeature,
   type PublishedFeatures,
   publishedFeatures,
@@ -65,13 +64,14 @@ export class NodeFeaturePublisher {
   /** Returns true if `publish` has work now. */
   isDue(): boolean {
     const { records, nowMs } = this.#machine;
-    const wanted = this.#wanted();
     const known = records.get("nodeFeature");
-    if (!wanted.published && !known && !records.get("leftOut")?.features) return false;
+    const published = this.#published();
+    if (!published && !known && !records.get("leftOut")?.features) return false;
     const waitMs = (known?.againAtMs ?? 0) - nowMs();
     // A clock that was put back does not extend the wait. A removal waits only for the apiserver.
     const isHeld = waitMs > 0 && waitMs <= AGAIN_MS.most;
-    if (isHeld && (wanted.published || known?.fault?.failures)) return false;
+    if (isHeld && (published || known?.fault?.failures)) return false;
+    const wanted = this.#wanted();
     const isOfProcess = known?.object === undefined || known.object.startId === wanted.startId;
     return known?.fault !== undefined || !isOfProcess || !isSame(wanted, this.#steady);
   }
@@ -133,8 +133,9 @@ export class NodeFeaturePublisher {
 
   #published(): PublishedFeatures | null {
     const { records, namespace, name, grant } = this.#machine;
+    if (namespace === null) return null;
     const { features } = records.get("facts")?.facts ?? {};
-    if (!features || namespace === null) return null;
+    if (!features) return null;
     if (this.#known?.features !== features || this.#known.grant !== grant)
       this.#known = { features, grant, published: publishedFeatures(features, name, grant) };
     return this.#known.published;
@@ -156,13 +157,14 @@ export class NodeFeaturePublisher {
   async #write({ spec, namespace, uid, startId }: Content): Promise<boolean> {
     const { records, name, deployment, journal, client, nowMs } = this.#machine;
     const object = nodeFeature({ name, uid, namespace, deployment }, spec);
-    const digest = await sha256Base64url(new TextEncoder().encode(JSON.stringify(object)));
+    const encoded = new TextEncoder().encode(JSON.stringify(object));
+    const digest = await sha256Base64url(encoded);
     const before = records.get("nodeFeature") ?? {};
     // For a new process of the shim the object is written again, since another writer may have removed it.
     // After a failed write, the object may have other content.
     const isWritten = before.object?.digest === digest && before.object.startId === startId;
     if (isWritten && !before.fault) return true;
-    const bytes = bytesOf(object);
+    const bytes = encoded.length;
     const bucket = await this.#mayWrite(before, bytes);
     if (!bucket) return false;
     records.put("nodeFeature", { ...before, bucket });
