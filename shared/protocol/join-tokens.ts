@@ -65,7 +65,7 @@ export const grantShape = {
   mayLabel: z.optional(keyPatterns),
   /**
    * The labels in NFD's namespace that machines' features may result in, without the namespace: `pci-10de.present`. If
-   * absent, those that `mayLabel` allows. Names of features (`pci.device`) may be published for nfd-master.
+   * absent, those that `mayLabel` allows. The name of a feature (`pci.device`) lets the Worker publish it for nfd-master.
    */
   mayFeature: z.optional(keyPatterns),
   /** The keys of taints that machines may register with, including the cloud provider's. If absent, all. */

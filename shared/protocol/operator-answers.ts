@@ -284,7 +284,7 @@ export const orderedClearingSchema = z.object({
 export type OrderedClearing = z.infer<typeof orderedClearingSchema>;
 
 const readinessCheck = z.object({
-  /** The checked subject: a variable's or secret's name, or `token`, `registry`, `clock`, `apiserver`, `watch`. */
+  /** The checked subject: a variable's or secret's name, or for example `token`, `registry`, `apiserver`, `features`. */
   check: z.string(),
   /** `ok`, `warning` or `failed`. */
   state: z.string(),

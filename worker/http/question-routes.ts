@@ -92,7 +92,7 @@ async function whereToAsk(c: Context<App>, name: string): Promise<Where> {
   return where.gateway === null && silent ? { unasked: silent } : { ...where, silent };
 }
 
-/** Sends a question to the gateway of the machine. Returns the lines of the answer, or why the machine is not asked. */
+/** Sends a question by the machine's gateway or by its object. Returns the lines of the answer, or why it is not asked. */
 async function send(c: Context<App>, asking: Asking): Promise<ReadableStream<Uint8Array> | Unasked> {
   const { name } = asking;
   const where = await whereToAsk(c, name);

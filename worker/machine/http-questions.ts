@@ -54,7 +54,7 @@ export class HttpQuestions {
     over: (answered: Answered) => void,
   ): ReadableStream<Uint8Array> | NotAsked {
     const { timer, nonce } = this.#in;
-    const seconds = takenWithin(intervalMs);
+    const seconds = waitsSeconds(intervalMs);
     if (seconds === null || HTTP_NEVER.includes(asked.question.name)) return { reason: "not over HTTP" };
     if (this.#waiting.size >= QUESTION_LIMITS.atOnce) return { reason: "too many" };
     const id = nonce();
@@ -79,7 +79,7 @@ export class HttpQuestions {
 
   /** Returns the questions that the machine answers; `on` is null before the first report since an eviction. */
   list(intervalMs: number): HttpList | NotAsked {
-    if (takenWithin(intervalMs) === null) return { reason: "not over HTTP" };
+    if (waitsSeconds(intervalMs) === null) return { reason: "not over HTTP" };
     return { on: this.#on && [...this.#on], withinSeconds: Math.ceil(intervalMs / 1000) };
   }
 
@@ -135,8 +135,8 @@ export class HttpQuestions {
   }
 }
 
-/** Returns the seconds within which a machine takes a question; null if it reports too rarely to be asked. */
-function takenWithin(intervalMs: number): number | null {
+/** Returns the seconds that a question waits for a report; null if the machine reports too rarely to be asked. */
+function waitsSeconds(intervalMs: number): number | null {
   const seconds = Math.ceil(intervalMs / 1000) + ASKING_LIMITS.graceSeconds;
   return seconds > ASKING_LIMITS.reportWithinSeconds ? null : seconds;
 }
