@@ -63,8 +63,8 @@ const escaped = (codePoint: number) => `\\u{${codePoint.toString(16)}}`;
 class Parser {
   at = 0;
   groups = 0;
-  /** The numbers of the named groups; the first group has the number 1. */
-  readonly names = new Map<string, number>();
+  /** The numbers of the groups with each name, which several may have; the first group has the number 1. */
+  readonly names = new Map<string, number[]>();
   /** The active ones of the flags i, m, s and U. */
   #flags: ReadonlySet<string> = new Set();
   readonly #text: string;
@@ -174,7 +174,7 @@ class Parser {
       this.at++;
     }
     const index = ++this.groups;
-    if (name !== undefined) this.names.set(name, index);
+    if (name !== undefined) this.names.set(name, [...(this.names.get(name) ?? []), index]);
     const part = this.alternatives(depth + 1);
     this.#close();
     return { kind: "group", part, index };

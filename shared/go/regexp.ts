@@ -17,8 +17,8 @@ export interface Expression {
   texts: readonly string[] | null;
   /** Whether a match may contain a line break. */
   mayBreak: boolean;
-  /** The number of each named group in a match's groups. */
-  names: ReadonlyMap<string, number>;
+  /** The numbers of the groups with each name in a match's groups. */
+  names: ReadonlyMap<string, readonly number[]>;
 }
 
 type Step =

@@ -25,7 +25,7 @@ export interface Found {
   /** The message: all lines that the match touches. */
   message: string;
   atMs: number;
-  /** The text of the group SUBJECT; undefined if the expression has no such group. */
+  /** The text of the group SUBJECT; undefined if no such group has a part in the match. */
   subject: string | undefined;
 }
 
@@ -145,7 +145,8 @@ function matches(
     const matched = expression.match(text);
     if (matched === null) continue;
     const lines = linesFrom(text, matched.index, buffer);
-    const subject = matched.groups[expression.names.get(SUBJECT) ?? Infinity]?.slice(0, SUBJECT_LENGTH);
+    const named = expression.names.get(SUBJECT) ?? [];
+    const subject = named.flatMap((group) => matched.groups[group] ?? [])[0]?.slice(0, SUBJECT_LENGTH);
     const message = lines.map((line) => line.message).join("\n");
     found.push({ index, message, atMs: lines[0]!.atMs, subject });
   }

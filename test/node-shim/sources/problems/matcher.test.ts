@@ -3,16 +3,21 @@ import { expect, it, test } from "vitest";
 import { compileExpression } from "../../../../shared/go/regexp.ts";
 import { lineMatcher } from "../../../../node-shim/sources/problems/matcher.ts";
 
-/** Returns the messages that the pattern finds after each line. A line that begins with # is another program's. */
-function found(pattern: string, lines: readonly string[], bufferSize = 3): (string | undefined)[] {
+/** Returns the matcher of a pattern. A line that begins with # is another program's. */
+function matcherOf(pattern: string, bufferSize = 3): ReturnType<typeof lineMatcher> {
   const compiled = compileExpression(`(?:${pattern})\\z`);
   if (!compiled.ok) throw new Error(compiled.error);
-  const match = lineMatcher({
+  return lineMatcher({
     bufferSize,
     expressions: [compiled.value],
     lineOf: (raw) => (raw.startsWith("#") ? null : { atMs: 0, message: raw }),
     asWritten: (text) => text,
   });
+}
+
+/** Returns the messages that the pattern finds after each line. */
+function found(pattern: string, lines: readonly string[], bufferSize?: number): (string | undefined)[] {
+  const match = matcherOf(pattern, bufferSize);
   return lines.map((line) => match(line)[0]?.message);
 }
 const NO = undefined;
@@ -41,6 +46,18 @@ test.each<
   ],
   ["one line twice", "bad", ["bad", "bad"], ["bad", "bad"]],
 ])("%s → %s", (_, pattern, lines, messages, size) => expect(found(pattern, lines, size)).toEqual(messages));
+
+const TWO_WAYS = "(?P<subject>sd\\w) failed|lost (?P<subject>nvme\\d)";
+test.each<[situation: string, pattern: string, line: string, subject: string | undefined]>([
+  ["the group", "lost (?P<subject>\\w+)", "lost sda", "sda"],
+  ["no such group", "lost (\\w+)", "lost sda", undefined],
+  ["the first of two groups", TWO_WAYS, "sda failed", "sda"],
+  ["the second of two groups", TWO_WAYS, "lost nvme0", "nvme0"],
+  ["a text as long as allowed", "lost (?P<subject>\\w+)", `lost ${"x".repeat(128)}`, "x".repeat(128)],
+  ["a longer text", "lost (?P<subject>\\w+)", `lost ${"x".repeat(129)}`, "x".repeat(128)],
+])("a subject: %s → %#", (_, pattern, line, subject) =>
+  expect(matcherOf(pattern)(line)).toMatchObject([{ subject }]),
+);
 
 it("lines without a required text → only those in the buffer with a line that has it are parsed", () => {
   const compiled = compileExpression("bad\\z");
