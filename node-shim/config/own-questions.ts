@@ -183,8 +183,8 @@ function parametersFault(
       if (isInBundle) return `bundle: parameters.${name} has no default, which a bundle needs`;
       continue;
     }
-    const fault = valuesFault([[name, parameter, parameter.default]]);
-    if (fault !== null) return `parameters.${fault.replace(":", ".default:")}`;
+    const fault = valueFault(parameter, parameter.default);
+    if (fault !== null) return `parameters.${name}.default: ${fault}`;
   }
   return null;
 }
@@ -219,33 +219,19 @@ export function ownAsked(own: OwnQuestion, asked: unknown): Result<OwnAsked> {
   if (!parsed.success) return failure(`parameters: ${firstFault(parsed.error).message}`);
   const unknown = Object.keys(parsed.data).find((name) => !Object.hasOwn(own.parameters, name));
   if (unknown !== undefined) return failure(`${visible(unknown)}: unknown field`);
-  const values: [string, OwnParameter, string][] = [];
+  const values: [string, string][] = [];
   for (const [name, parameter] of Object.entries(own.parameters)) {
     const value = Object.hasOwn(parsed.data, name) ? parsed.data[name] : parameter.default;
     if (value === undefined) return failure(`${name}: missing`);
-    values.push([name, parameter, value]);
+    const fault = valueFault(parameter, value);
+    if (fault !== null) return failure(`${name}: ${fault}`);
+    values.push([name, value]);
   }
-  const fault = valuesFault(values);
-  if (fault !== null) return failure(fault);
-  return success({
-    name: own.name,
-    parameters: Object.fromEntries(values.map(([name, , value]) => [name, value])),
-    own,
-  });
+  return success({ name: own.name, parameters: Object.fromEntries(values), own });
 }
 
-/** Returns the first value that its parameter does not allow, with the reason. */
-function valuesFault(
-  values: readonly [name: string, parameter: OwnParameter, value: string][],
-): string | null {
-  for (const [name, parameter, value] of values) {
-    const fault = parameterFault(parameter, value);
-    if (fault !== null) return `${name}: ${fault}`;
-  }
-  return null;
-}
-
-function parameterFault(parameter: OwnParameter, value: string): string | null {
+/** Returns why the parameter does not allow the value; null if it does. */
+function valueFault(parameter: OwnParameter, value: string): string | null {
   if (parameter.type === "choice")
     return parameter.of.includes(value) ? null : `not one of ${parameter.of.join(", ")}`;
   if (parameter.type === "text") {
