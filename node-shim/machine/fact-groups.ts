@@ -204,7 +204,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     read: ({ extras }) => extras?.custom,
   },
   problems: {
-    what: "the newest events of problem detectors, and the problems that they hold; absent without any",
+    what: "the newest events of problem detectors, and the problems they hold; absent without detectors",
     sources: { "": "--problem-detectors" },
     read: ({ extras }) => extras?.problems,
   },

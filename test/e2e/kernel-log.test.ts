@@ -153,11 +153,8 @@ describe.skipIf(isSkipped || !existsSync("/dev/kmsg"))(title, () => {
   it.skipIf(!existsSync("/dev/loop-control"))(
     "two file systems with errors → ReadonlyFilesystem until both are repaired; a third one's mount ends nothing",
     async () => {
-      const [a, b, other] = ["a", "b", "c"].map((name) => fileSystem(join(folder.path, name))) as [
-        ErrableFileSystem,
-        ErrableFileSystem,
-        ErrableFileSystem,
-      ];
+      const made = (name: string) => fileSystem(join(folder.path, name));
+      const [a, b, other] = [made("a"), made("b"), made("c")];
       onTestFinished(() => [a, b, other].forEach(({ unmount }) => unmount()));
       await condition("ReadonlyFilesystem", "False");
       const beganMs = performance.now();

@@ -19,7 +19,7 @@ export function kernelVersion(host: Host): Attributes {
   return { full, ...(major !== undefined && { major, minor, revision }) };
 }
 
-/** Returns KERNEL_OPTIONS and these options of the first configuration that can be read; undefined if there is none. */
+/** Returns KERNEL_OPTIONS and `more` options of the first configuration that can be read; undefined if there is none. */
 export async function kernelConfig(host: Host, more: readonly string[]): Promise<Attributes | undefined> {
   const version = release(host);
   const files = [

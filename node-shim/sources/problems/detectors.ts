@@ -59,7 +59,7 @@ export function problemDetectors(options: DetectorOptions): ProblemDetectors {
         keep();
         changed();
       };
-      for (const monitor of monitors.values()) void monitor.run(stopping.signal, () => noticed());
+      for (const monitor of monitors.values()) void monitor.run(stopping.signal, noticed);
     },
     dropIns: () => new Map([...monitors].map(([path, { result }]) => [path, result()])),
     facts() {

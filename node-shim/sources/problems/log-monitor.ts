@@ -83,7 +83,10 @@ export function logMonitor(config: LogMonitorConfig, options: MonitorOptions): M
   };
 }
 
-/** Returns the wait between two reads. All monitors read at the same times: to wake the process costs as much as a read. */
+/**
+ * Returns the wait between two reads. All monitors read at the same times: to wake the process costs as much as a read.
+ * A timer may ring a part of a millisecond early, and must not ring twice for one of these times.
+ */
 const turnsOf =
   (everyMs: number, { nowMs, pause }: MonitorOptions): SourceOptions["turn"] =>
   (signal) =>

@@ -1,5 +1,5 @@
 // Reads the lines of logs while they are written: a file, systemd's journal, or the kernel's own buffer. Each source
-// yields batches of raw lines once a second, also empty ones, and throws if it cannot be read.
+// yields a batch of raw lines in each turn, also an empty one, and throws if it cannot be read.
 import { closeSync, openSync, readSync, type Stats } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { timeLayout } from "../../../shared/go/time-layout.ts";
@@ -27,7 +27,7 @@ export interface SourceOptions {
   /** Returns when the first process started, in milliseconds since the kernel's start: in a container much later. */
   firstProcessMs: () => number;
   run: typeof programLines;
-  /** Waits until the next turn, typically a second, or until the signal is aborted. */
+  /** Waits until the next turn, typically the next second, or until the signal is aborted. */
   turn: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -128,7 +128,7 @@ interface JournalEntry {
   MESSAGE?: unknown;
 }
 
-/** `checked`: what the lines of this boot must match, or else the journal is no source of them; null if nothing. */
+/** Reads the lines that match. Unless `checked` is null, the journal must have a line of this boot that matches it. */
 function journalSource(
   matches: readonly string[],
   checked: readonly string[] | null,

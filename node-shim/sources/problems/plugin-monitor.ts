@@ -16,6 +16,7 @@ const MAX_BYTES = 64 * 1024;
 
 export function pluginMonitor(config: PluginMonitorConfig, options: MonitorOptions): Monitor {
   const { nowMs, pause, record } = options;
+  const { byMessage } = config;
   const conditions = new ProblemConditions(config.conditions, nowMs, record);
   let isReported = config.isReportedFirst;
 
@@ -52,7 +53,7 @@ export function pluginMonitor(config: PluginMonitorConfig, options: MonitorOptio
     if (condition === null) {
       if (code !== 0) record({ type: "Warning", reason, message });
     } else if (code === 0) conditions.end(condition);
-    else if (code === 1) conditions.set(condition, "True", reason, message, config);
+    else if (code === 1) conditions.set(condition, "True", reason, message, { byMessage });
     else {
       const healthy = config.conditions.find(({ healthy: { type } }) => type === condition)?.healthy;
       conditions.set(condition, "Unknown", healthy?.reason ?? reason, message);

@@ -46,9 +46,7 @@ export class ProblemEvents {
   record(monitor: string, event: NewEvent): string {
     const nowMs = this.#nowMs();
     this.settle();
-    if (event.condition !== undefined) {
-      return this.#add(event);
-    }
+    if (event.condition !== undefined) return this.#add(event);
     const kind = JSON.stringify([monitor, event.reason]);
     const flood = this.#floods.get(kind);
     if (flood === undefined) {
@@ -171,8 +169,8 @@ export class ProblemConditions {
   }
 
   /**
-   * Ends a condition; with a subject, only once no other subject has the problem. Returns false if the monitor has no
-   * such condition, or it is healthy already.
+   * Ends a condition; with a subject, the problem of that subject, and the condition once no other subject has it.
+   * Returns false if there was nothing to end.
    */
   end(type: string, subject?: string): boolean {
     const present = this.#all.get(type);
