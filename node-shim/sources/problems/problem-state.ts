@@ -201,11 +201,11 @@ export class ProblemConditions {
     if (reported.status === "False") present.subjects.clear();
     const { type: condition, status, reason, message } = reported;
     // The words are upstream's GenerateConditionChangeEvent.
-    const text = `Node condition ${condition} is now: ${status}, reason: ${reason}, message: ${JSON.stringify(message)}${why}`;
+    const text = `Node condition ${condition} is now: ${status}, reason: ${reason}, message: ${JSON.stringify(message)}`;
     present.mark = this.#record({
       type: status === "True" ? "Warning" : "Normal",
       reason,
-      message: text,
+      message: cut(text, PROBLEM_LIMITS.messageLength - why.length) + why,
       condition,
     });
   }

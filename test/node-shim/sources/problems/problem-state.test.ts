@@ -4,14 +4,14 @@ import { parseMonitor } from "../../../../node-shim/sources/problems/config.ts";
 import { ProblemConditions, ProblemEvents } from "../../../../node-shim/sources/problems/problem-state.ts";
 import { PROBLEM_LIMITS } from "../../../../shared/protocol/limits.ts";
 
-function conditionsFor(duration?: string) {
+function conditionsFor(duration?: string, message = "fine") {
   const file = {
     plugin: "kmsg",
     conditions: [
       {
         type: "KernelDeadlock",
         reason: "KernelHasNoDeadlock",
-        message: "fine",
+        message,
         ...(duration && { for: duration }),
       },
     ],
@@ -23,10 +23,9 @@ function conditionsFor(duration?: string) {
   const conditions = new ProblemConditions(
     parsed.value.conditions,
     () => clock.nowMs,
-    ({ type, reason, message }) => `mark-${events.push(`${type} ${reason}: ${message}`)}`,
+    (event) => `mark-${events.push(`${event.type} ${event.reason}: ${event.message}`)}`,
   );
-  const shown = () =>
-    conditions.list().map(({ status, reason, message }) => `${status} ${reason}: ${message}`);
+  const shown = () => conditions.list().map((each) => `${each.status} ${each.reason}: ${each.message}`);
   return { conditions, clock, events, shown };
 }
 
@@ -100,6 +99,14 @@ describe("a condition", () => {
     expect(shown()).toEqual([isEnded ? "False KernelHasNoDeadlock: fine" : "True DockerHung: task docker:1"]);
     expect(events.filter((text) => text.endsWith(", ended by an operator"))).toHaveLength(Number(isEnded));
     expect(conditions.clear(order)).toBe(false);
+  });
+
+  it("ended by an operator, and its words are longer than an event → the event names the operator's act", () => {
+    const { conditions, events } = conditionsFor(undefined, "x".repeat(PROBLEM_LIMITS.messageLength));
+    conditions.set("KernelDeadlock", "True", "DockerHung", "task docker:1");
+    conditions.clear({ condition: "KernelDeadlock", mark: "mark-1" });
+    const [, text = ""] = /^Normal KernelHasNoDeadlock: (.*)$/.exec(events.at(-1) ?? "") ?? [];
+    expect(text.slice(0, PROBLEM_LIMITS.messageLength)).toMatch(/x, ended by an operator$/);
   });
 
   it("stored and restored → an operator can end it", () => {
