@@ -187,6 +187,14 @@ describe("refused, and nothing changes", () => {
     expect((await clear(name)).body.detail).toBe(`${DEADLOCK} is False: there is nothing to end.`);
   });
 
+  it("a machine whose keys are revoked", async () => {
+    const name = "clear-revoked";
+    await hanging(name);
+    await operator("POST", `/v1/nodes/${name}/revoke`);
+    const detail = "The machine's keys are revoked, so that it gets no orders.";
+    expect(await clear(name)).toMatchObject({ status: 409, body: { reason: "conflict", detail } });
+  });
+
   it("a shim that sends no marks", async () => {
     const name = "clear-old";
     const { factsOf, hangs } = detecting();

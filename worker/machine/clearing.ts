@@ -17,7 +17,9 @@ export function orderClearing(
   condition: string,
   isDry: boolean,
 ): Result<OrderedClearing> | null {
-  if (!records.get("enrolment") || records.get("isLeaving")) return null;
+  const enrolment = records.get("enrolment");
+  if (!enrolment || records.get("isLeaving")) return null;
+  if (enrolment.isRevoked) return failure("The machine's keys are revoked, so that it gets no orders.");
   const held = heldIn({ records }) ?? {};
   // A machine may claim to hold even the kubelet's conditions.
   const isHeld = Object.hasOwn(held, condition) && !TAKEN_CONDITIONS.includes(condition);
