@@ -80,14 +80,15 @@ describe.skipIf(assets === "")("an administrator who follows the pages", () => {
   it("sets the decisions of the cluster's operator", async () => {
     const annotated = "namespace/rollcall-system annotated\n";
     expect(await run(PAGE, "The token and its end", { nth: 1 })).toBe(annotated);
-    expect(await run(PAGE, "What your cluster decides")).toBe(annotated.repeat(5));
     const names = [
       "without-facts-only-taint",
       "max-capacity",
       "api-audiences",
       "bystanders",
       "passed-over-by-hints",
+      "rule-taints",
     ];
+    expect(await run(PAGE, "What your cluster decides")).toBe(annotated.repeat(names.length));
     kubectl(["annotate", "namespace", "rollcall-system", ...names.map((name) => `rollcall.dev/${name}-`)]);
   });
 
