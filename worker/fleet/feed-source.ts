@@ -82,7 +82,7 @@ export class FeedSource {
     const labels = JSON.stringify(before?.labels ?? {});
     const hasLeft = labels !== "{}" && labels !== JSON.stringify(after?.labels);
     if (hasLeft) this.#sql.exec("INSERT INTO feed_left VALUES (?, ?, ?)", seq, name, labels);
-    if ((hasLeft || after === null) && seq % GONE_PRUNED_EVERY === 0) this.#pruneGone();
+    if ((hasLeft || after === null) && this.#isPruningDue(seq)) this.#pruneGone();
     if (after === null) this.#sql.exec("DELETE FROM feed_whole WHERE name = ?", name);
     else if (before === null || hasLastingChange(before, after))
       this.#sql.exec("INSERT OR REPLACE INTO feed_whole VALUES (?, ?)", name, seq);
@@ -231,6 +231,15 @@ export class FeedSource {
       until = seq;
     }
     return { whole, moved, until: last };
+  }
+
+  /** Reports whether this change is in a later hundred than the last stored name, so that no machine can avoid a pruning. */
+  #isPruningDue(seq: number): boolean {
+    const last = ["gone", "feed_left"].map((table) =>
+      cell<number | null>(this.#sql, `SELECT MAX(seq) FROM ${table} WHERE seq < ?`, seq),
+    );
+    const hundred = (of: number) => Math.floor(of / GONE_PRUNED_EVERY);
+    return hundred(Math.max(0, ...last.map((each) => each ?? 0))) < hundred(seq);
   }
 
   /** Deletes the oldest names of removed machines. A client with an older cursor must start with a snapshot. */
