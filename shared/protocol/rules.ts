@@ -29,7 +29,7 @@ const objects = z.array(z.unknown()).check(z.maxLength(RULE_SET_LIMITS.objects))
 /** The body of PUT /v1/rules: the whole set, which replaces the set of revision `base`. */
 export const newRulesSchema = z.strictObject({
   objects,
-  /** The revision that the change starts from. Another one in force is a conflict. 0: no rules were ever applied. */
+  /** The present revision, from which the change starts; 0 if no rules were ever applied. With another the PUT is refused. */
   base: z.int().check(z.minimum(0)),
   /** The most machines whose Nodes may change. With more the rollout stops. If absent, a tenth of the machines. */
   mayChange: z.optional(z.int().check(z.minimum(0))),
@@ -67,7 +67,7 @@ const revision = z.object({
 const rollout = z.object({
   /** `running`, `stopped` (more Nodes would change than may) or `done`. */
   state: z.string(),
-  /** The machines at the beginning, and those that follow the set by now. */
+  /** The machines at the beginning, and those that the rollout has asked. */
   machines: z.number(),
   done: z.number(),
   /** The machines whose Nodes change, and how many may. */
