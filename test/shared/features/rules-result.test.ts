@@ -1,6 +1,7 @@
 // Tests the result of a deployment's rules for one machine: what the apiserver can store, in the order of objects.
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+// oxlint-disable-next-line import/default -- with ?raw the bundler exports the text
+import policy from "../../../infra/rbac/rollcall.yaml?raw";
 import type { FeatureRule } from "../../../shared/features/rules.ts";
 import { MOST_PART_BYTES, rulesResult } from "../../../shared/features/rules-result.ts";
 
@@ -89,7 +90,6 @@ describe("what no Node can have → refused, and the rest counts", () => {
 });
 
 it("an annotation that the cluster's policy leaves to its agents → refused, for each agent of the policy", () => {
-  const policy = readFileSync(new URL("../../../infra/rbac/rollcall.yaml", import.meta.url), "utf8");
   const [listed = ""] = policy.split("- name: agents")[1]?.split("].join") ?? [];
   const agents = [...listed.matchAll(/'([a-z\d.-]+)'/g)].map(([, agent = ""]) => agent);
   expect(agents.length).toBeGreaterThan(20);
