@@ -266,6 +266,9 @@ describe.skipIf(!hasChromium)("the desk", () => {
         .click();
       expect(new URL(page.url()).searchParams.get("q")).toBe("feature.node.kubernetes.io/labelled=true");
       await worker.rollcall(["rules", "delete", "all", "--yes"]);
+      await page.goto("/?view=deployment");
+      await section.getByText("All were deleted.").waitFor();
+      expect(await section.getByRole("table").count()).toBe(1);
     }));
 
   it("a list that cannot be asked again says so, and keeps what it showed", () =>

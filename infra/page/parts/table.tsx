@@ -112,8 +112,14 @@ function TableRow<Row>({ row, table }: { row: Row; table: TableProps<Row> }) {
   );
 }
 
+interface CardTableProps<Row> extends TableProps<Row> {
+  /** The sentence that replaces a table without rows. */
+  none?: ComponentChildren;
+}
+
 /** Draws a table in a card. */
-export function CardTable<Row>(props: TableProps<Row>) {
+export function CardTable<Row>({ none = "There are none.", ...props }: CardTableProps<Row>) {
+  if (props.rows.length === 0) return <p class="card">{none}</p>;
   return (
     <div class="card flush">
       <DataTable {...props} />

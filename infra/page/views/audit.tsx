@@ -99,6 +99,13 @@ const Ids = ({ text }: { text: string }) => (
 );
 
 function Entries({ entries }: { entries: readonly AuditEntry[] }) {
-  if (entries.length === 0) return <p class="card">The log has no such entry.</p>;
-  return <CardTable label="Entries" rows={entries} columns={COLUMNS} keyOf={({ id }) => id} />;
+  return (
+    <CardTable
+      label="Entries"
+      rows={entries}
+      columns={COLUMNS}
+      keyOf={({ id }) => id}
+      none="The log has no such entry."
+    />
+  );
 }

@@ -74,6 +74,7 @@ function Settings() {
               rows={isAll ? settings : chosen}
               columns={SETTINGS}
               keyOf={({ name }) => name}
+              none="Each setting has its default."
             />
             {others > 0 && (
               <Check
@@ -109,22 +110,21 @@ function Operators() {
       answer={answer}
       what="The operators could not be listed"
     >
-      {({ operators }) =>
-        operators.length === 0 ? (
-          <p class="card">
-            There are none. <code>rollcall operators add NAME</code> creates one, so that the audit log has
-            names.
-          </p>
-        ) : (
-          <CardTable
-            label="Operators"
-            rows={operators}
-            columns={OPERATORS}
-            keyOf={({ name }) => name}
-            rowClass={({ state }) => (state === "valid" ? undefined : "over")}
-          />
-        )
-      }
+      {({ operators }) => (
+        <CardTable
+          label="Operators"
+          rows={operators}
+          columns={OPERATORS}
+          keyOf={({ name }) => name}
+          rowClass={({ state }) => (state === "valid" ? undefined : "over")}
+          none={
+            <>
+              There are none. <code>rollcall operators add NAME</code> creates one, so that the audit log has
+              names.
+            </>
+          }
+        />
+      )}
     </AnsweredSection>
   );
 }
@@ -143,13 +143,15 @@ function ClusterLog() {
       answer={answer}
       what="The cluster’s history could not be read"
     >
-      {({ entries }) =>
-        entries.length === 0 ? (
-          <p class="card">Nothing has happened.</p>
-        ) : (
-          <CardTable label="Changes of the watch" rows={entries} columns={WATCH} keyOf={({ id }) => id} />
-        )
-      }
+      {({ entries }) => (
+        <CardTable
+          label="Changes of the watch"
+          rows={entries}
+          columns={WATCH}
+          keyOf={({ id }) => id}
+          none="Nothing has happened."
+        />
+      )}
     </AnsweredSection>
   );
 }

@@ -103,19 +103,16 @@ function Mutes() {
       answer={answer}
       what="The mutes could not be listed"
     >
-      {({ mutes }) =>
-        mutes.length === 0 ? (
-          <p class="card">Nothing is muted.</p>
-        ) : (
-          <CardTable
-            label="Mutes"
-            rows={mutes}
-            columns={MUTES}
-            keyOf={({ id }) => id}
-            actions={isAdmin && end}
-          />
-        )
-      }
+      {({ mutes }) => (
+        <CardTable
+          label="Mutes"
+          rows={mutes}
+          columns={MUTES}
+          keyOf={({ id }) => id}
+          actions={isAdmin && end}
+          none="Nothing is muted."
+        />
+      )}
     </AnsweredSection>
   );
 }

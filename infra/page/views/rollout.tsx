@@ -324,6 +324,7 @@ function Versions({ answer }: { answer: ReturnType<typeof useAnswer<VersionsAnsw
             rows={shims}
             columns={VERSION_COLUMNS}
             keyOf={({ version }) => version}
+            none="No machine has reported a version."
           />
           {others > 0 && <p class="quiet">{count(others)} machines have other versions.</p>}
         </>

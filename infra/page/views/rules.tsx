@@ -34,6 +34,11 @@ export function Rules() {
               rows={rules.matches}
               columns={columnsOf(rules.objects)}
               keyOf={({ rule }) => rule}
+              none={
+                <>
+                  All were deleted. <code>rollcall rules undo</code> returns to the revision before.
+                </>
+              }
             />
             <CardTable
               label="Revisions of the rules"

@@ -104,15 +104,7 @@ export function usedText(used: number, waiting: number, uses: number): string {
 
 function TokenTable({ tokens, again }: { tokens: readonly ListedToken[]; again: () => void }) {
   const isAdmin = usePage().session.isAdmin();
-  if (tokens.length === 0)
-    return (
-      <p class="card">
-        There is no token yet.{" "}
-        {isAdmin
-          ? "Make one, and a machine joins with the command that comes with it."
-          : "An operator with the role admin makes one; a machine joins with the command that comes with it."}
-      </p>
-    );
+  const who = isAdmin ? "Make one, and" : "An operator with the role admin makes one;";
   return (
     <CardTable
       label="Join tokens"
@@ -121,6 +113,7 @@ function TokenTable({ tokens, again }: { tokens: readonly ListedToken[]; again: 
       keyOf={({ id }) => id}
       rowClass={({ state }) => (state === "valid" ? undefined : "over")}
       actions={isAdmin && ((token) => token.state === "valid" && <Revoke token={token} again={again} />)}
+      none={`There is no token yet. ${who} a machine joins with the command that comes with it.`}
     />
   );
 }
