@@ -398,16 +398,16 @@ export class Alerts {
   #write({ receiver, alerts }: Batch, nowMs: number): void {
     if (alerts.length === 0) return;
     const { deliveries, deployment, origin, newId } = this.#in;
-    const subjects = alerts.map(({ alert }) => this.#subjectOf(alert));
-    this.#in.rates.spend(receiver.name, subjects, nowMs);
     const { dropped } = this.#in.receivers.queue(receiver.name)!;
     const head = { deployment, origin, receiver: receiver.name, atMs: nowMs, dropped };
     const followed = new Set(alerts.map(({ follows }) => follows));
     followed.delete(null);
+    const letters: string[][] = [];
     for (const follows of [...followed, null]) {
       const these = alerts.filter((each) => each.follows === follows);
       for (let from = 0; from < these.length; from += LIMIT.alertsInLetter) {
         const part = these.slice(from, from + LIMIT.alertsInLetter);
+        letters.push(part.map(({ alert }) => this.#subjectOf(alert)));
         const id = newId();
         const message: AlertMessage = { ...head, id, alerts: part.map(({ alert }) => alert) };
         const body = messageText(receiver.settings.format, message);
@@ -418,6 +418,7 @@ export class Alerts {
         for (const { row } of part) this.#sql.exec(set, delivery, row);
       }
     }
+    this.#in.rates.spend(receiver.name, letters, nowMs);
     deliveries.prune(receiver.name);
   }
 

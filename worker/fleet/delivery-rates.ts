@@ -1,7 +1,6 @@
 // Limits the deliveries to each receiver: about machines with one join token, about outages of one network, about the
 // cluster, and in all. Alerts beyond a limit wait; one later message then has all waiting alerts.
 import type { Alert } from "../../shared/fleet/alert.ts";
-import { NOTIFICATION_LIMITS as LIMIT } from "../../shared/protocol/limits.ts";
 import type { Row } from "../storage/query.ts";
 import {
   DEPLOYMENT_SHARES,
@@ -40,12 +39,11 @@ export class DeliveryRates {
     return 0;
   }
 
-  /** Counts the deliveries of alerts about these subjects. */
-  spend(receiver: string, subjects: readonly string[], nowMs: number): void {
+  /** Counts deliveries. `letters`: the subjects of each one's alerts. */
+  spend(receiver: string, letters: readonly (readonly string[])[], nowMs: number): void {
     this.#sql.exec("DELETE FROM delivery_shares WHERE at_ms < ?", nowMs - FULL_AFTER_MS);
-    for (const who of new Set([...subjects, DEPLOYMENT])) {
-      const alerts = subjects.filter((each) => each === who || who === DEPLOYMENT).length;
-      const cost = Math.ceil(alerts / LIMIT.alertsInLetter);
+    for (const who of new Set([...letters.flat(), DEPLOYMENT])) {
+      const cost = letters.filter((subjects) => who === DEPLOYMENT || subjects.includes(who)).length;
       const { bucket } = reserve(this.#bucket(receiver, who), this.#limit(who), cost, nowMs);
       const put = "INSERT OR REPLACE INTO delivery_shares VALUES (?, ?, ?, ?)";
       this.#sql.exec(put, receiver, who, Math.max(LEAST_LEFT, bucket.left), nowMs);

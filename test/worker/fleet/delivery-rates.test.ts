@@ -173,6 +173,22 @@ it.each([
   }),
 );
 
+it("alerts end while their messages wait for the receiver → the message of each end counts", () =>
+  withFleet(async (fleet) => {
+    await fleet.add({ delaySeconds: 0 });
+    fleet.behaviour["ops"] = "unreachable";
+    for (let index = 1; index <= atOnce / 2; index++) {
+      fleet.goes(index, "not-ready", FLOOD);
+      await fleet.pass(SECOND);
+    }
+    for (let index = 1; index <= atOnce / 2; index++) fleet.goes(index, "ready", FLOOD);
+    await fleet.pass(10 * SECOND);
+    fleet.goes(atOnce, "not-ready", FLOOD);
+    await fleet.pass(SECOND);
+    expect(fleet.notifications().list()).toMatchObject([{ waiting: atOnce }]);
+    expect(new HeldBack(fleet.sql).list(FLEET_START_MS + fleet.now())).toMatchObject([{ who: "flood" }]);
+  }));
+
 it("an alert that waits changes its state, and then ends → it counts as dropped once it has ended", () =>
   withFleet(async (fleet) => {
     const dropped = () => fleet.notifications().list()[0]?.dropped;

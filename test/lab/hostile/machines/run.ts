@@ -175,6 +175,7 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
     honestFaults: [...honest.faults, ...watched.notReady],
     failures: [...found.failures, ...operating.faults, ...hostile.faults, ...beside],
     overLimits: found.overLimits,
+    deliveries: deliveredTo(ALL, receivers, { fromMs: attackedMs, toMs: endedMs }),
     ...(await alertsAndHistory(worker, { receivers, patient, history })),
     loads: loadsOf(found.nodes),
     minutes,
@@ -190,6 +191,17 @@ async function honestHistory({ operator: connection }: BenchWorker): Promise<Map
   return new Map(lines.flat().map(({ id, name, text }) => [id, `${name}: ${text}`]));
 }
 
+/** Returns the number of deliveries in the time that the verdict's `minutes` are. */
+function deliveredTo(
+  name: string,
+  { deliveries }: Receivers,
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+) {
+  const isIn = ({ receiver, atMs }: (typeof deliveries)[number]) =>
+    receiver === name && atMs >= fromMs && atMs <= toMs;
+  return deliveries.filter(isIn).length;
+}
+
 interface Heard {
   receivers: Receivers;
   patient: Patient;
@@ -202,7 +214,6 @@ async function alertsAndHistory(worker: BenchWorker, { receivers, patient, histo
   const unreachable = await historyOf(worker.operator, { text: "cluster-unreachable" });
   const [last] = await historyOf(worker.operator, {});
   return {
-    deliveries: receivers.deliveries.filter(({ receiver }) => receiver === ALL).length,
     fleetAlerts: fleetWide(receivers.deliveries),
     toldMs: patient.toldMs,
     untold: patient.untold,
