@@ -23,14 +23,18 @@ export const terminal: Terminal = {
   },
 };
 
-/** Asks for a yes to `consequence`, like "edge-7: its Node and lease are removed". Returns an error for a no. */
+/**
+ * Asks for a yes to `consequence`, like "edge-7: its Node and lease are removed". Returns an error for a no. `instead`: the
+ * flag with which a script answers.
+ */
 export async function confirmed(
   consequence: string,
   { yes = false }: { yes?: boolean },
   { isInteractive, ask }: Terminal,
+  instead = "--yes",
 ): Promise<Result<null>> {
   if (yes) return success(null);
-  if (!isInteractive) return failure(`${consequence}. There is no terminal to ask at: pass --yes`);
+  if (!isInteractive) return failure(`${consequence}. There is no terminal to ask at: pass ${instead}`);
   const typed = (await ask(`${consequence}. Continue? [y/N] `)) ?? "";
   return /^y(es)?$/i.test(typed.trim()) ? success(null) : failure("nothing was changed");
 }

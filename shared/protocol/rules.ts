@@ -45,9 +45,15 @@ export const rulesTrialSchema = z.strictObject({
 
 /** The body of POST /v1/rules/undo. */
 export const rulesUndoSchema = z.strictObject({
-  /** The revision to return to. If absent: of a stopped rollout the last that reached all machines, else the one before. */
+  /** The present revision. With another the request is refused, so that two operators do not undo one change twice. */
+  base: z.int().check(z.minimum(0)),
+  /**
+   * The revision to return to. If absent: of a stopped rollout the last that reached all machines, else the one before.
+   * Required if the present revision is itself the result of an undo.
+   */
   to: z.optional(z.int().check(z.minimum(0))),
 });
+export type RulesUndo = z.infer<typeof rulesUndoSchema>;
 
 /** The body of POST /v1/rules/continue. */
 export const rulesContinueSchema = z.strictObject({
@@ -61,6 +67,8 @@ const revision = z.object({
   objects: z.array(z.string()),
   createdAt: z.string(),
   createdBy: z.string(),
+  /** The revision whose objects an undo brought back; null if the set was applied. */
+  backTo: z.nullable(z.number()),
 });
 
 /** How far the present set has come to the machines. */

@@ -89,7 +89,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   putRollout: { version: "0.2.0", percent: 10, selector: "site=a", mostSilentPercent: 1, atOnce: 5 },
   putRules: { objects: [RULES], base: 1, mayChange: 1 },
   tryRules: { objects: [RULES], after: "" },
-  undoRules: {},
+  undoRules: { base: 1 },
   continueRules: { mayChange: 1 },
   signIn: { secret: ADMIN_SECRET },
   importPage: {

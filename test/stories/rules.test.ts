@@ -339,7 +339,7 @@ describe("an operator", () => {
     await withDevices("rules-op-4", "aaa2");
     expect(await labelOf("rules-op-4")).toBe("one");
 
-    const undone = await operator<RulesAnswer>("POST", "/v1/rules/undo", {});
+    const undone = await operator<RulesAnswer>("POST", "/v1/rules/undo", { base: (await read()).revision });
     expect([undone.status, undone.body.objects]).toEqual([200, []]);
     expect(await rolledOut()).toMatchObject({ state: "done", changed: 2 });
     await other("aaa2");
@@ -429,7 +429,7 @@ describe("an operator", () => {
     const refused = await apply([], { base: revision - 1 });
     expect([refused.status, refused.body.detail]).toEqual([
       409,
-      `the rules have revision ${revision} by now, not ${revision - 1}`,
+      `the rules have revision ${revision} by now, not ${revision - 1}: read them before you change them`,
     ]);
   });
 });

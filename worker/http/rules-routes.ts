@@ -30,8 +30,8 @@ serve(rulesRoutes, "PUT /v1/rules", async (c, { body: { objects, ...change } }) 
   return changed(c, await registry(c.env).applyRules({ ...change, objects: text }, c.var.operator.who));
 });
 
-serve(rulesRoutes, "POST /v1/rules/undo", async (c, { body: { to } }) =>
-  changed(c, await registry(c.env).undoRules(to, c.var.operator.who)),
+serve(rulesRoutes, "POST /v1/rules/undo", async (c, { body }) =>
+  changed(c, await registry(c.env).undoRules(body, c.var.operator.who)),
 );
 
 serve(rulesRoutes, "POST /v1/rules/continue", async (c, { body: { mayChange } }) =>

@@ -1,7 +1,7 @@
 // Defines the registry's methods that act on many machines: bulk actions, and rollouts of feature rules. Both go on in the
 // object's alarm.
 import type { BulkQuery } from "../../shared/protocol/administration-api.ts";
-import type { NewRules } from "../../shared/protocol/rules.ts";
+import type { NewRules, RulesUndo } from "../../shared/protocol/rules.ts";
 import type { Result } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
 import { randomNonce } from "../identity/mac-keys.ts";
@@ -87,8 +87,8 @@ export abstract class RegistryWithRollouts extends StoredObject {
     return this.#rollOut((sql, code) => code.applyRules(sql, rules, who, currentMs()));
   }
 
-  undoRules(to: number | undefined, who: string) {
-    return this.#rollOut((sql, code) => code.undoRules(sql, to, who, currentMs()));
+  undoRules(undo: RulesUndo, who: string) {
+    return this.#rollOut((sql, code) => code.undoRules(sql, undo, who, currentMs()));
   }
 
   continueRules(mayChange: number, who: string) {

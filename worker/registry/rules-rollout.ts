@@ -1,12 +1,17 @@
 // Changes the deployment's feature rules, and brings each new set to all machines: a part of the registry's alarm asks the
 // machines' objects in the order of their names. The rollout stops before more Nodes change than may.
-import { type NewRules, RULE_SET_LIMITS, type RulesAnswer } from "../../shared/protocol/rules.ts";
+import {
+  type NewRules,
+  RULE_SET_LIMITS,
+  type RulesAnswer,
+  type RulesUndo,
+} from "../../shared/protocol/rules.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { currentMs, pause, type Timer } from "../clock.ts";
 import { inTime } from "../kube/deadline.ts";
 import { logNote } from "../log.ts";
 import { paced } from "../paced.ts";
-import type { Row } from "../storage/query.ts";
+import { hasRow, type Row } from "../storage/query.ts";
 import { audit } from "./audit.ts";
 import { BULK_PACE } from "./bulk.ts";
 import { countPinned, pinnedNames } from "./pins.ts";
@@ -23,7 +28,7 @@ export function applyRules(
   nowMs: number,
 ): Result<null> {
   const present = presentRevision(sql);
-  if (base !== present) return failure(`the rules have revision ${present} by now, not ${base}`);
+  if (base !== present) return failure(replacedText(present, base));
   const tenth = Math.floor(countPinned(sql) * RULE_SET_LIMITS.unconfirmed);
   put(sql, objects, who, nowMs, mayChange ?? tenth);
   const detail = `objects: ${namesIn(objects).join(", ")}`.slice(0, DETAIL_LENGTH);
@@ -31,17 +36,22 @@ export function applyRules(
   return success(null);
 }
 
+const replacedText = (present: number, base: number) =>
+  `the rules have revision ${present} by now, not ${base}: read them before you change them`;
+
 /**
  * Makes an earlier set the present one, by default the one before; of a stopped rollout, the last set that reached all
- * machines. Its rollout never stops. Fails without such a set.
+ * machines. Its rollout never stops. Fails without such a set, if another set than `base` is present, and if the present
+ * set is itself the result of an undo and `to` is absent: two operators who undo a set would bring it back.
  */
 export function undoRules(
   sql: SqlStorage,
-  revision: number | undefined,
+  { base, to: revision }: RulesUndo,
   who: string,
   nowMs: number,
 ): Result<null> {
   const present = presentRevision(sql);
+  if (base !== present) return failure(replacedText(present, base));
   const query = "SELECT revision, objects FROM rule_sets WHERE revision < ? ORDER BY revision DESC";
   const earlier = sql.exec<Row<{ revision: number; objects: string }>>(query, present).toArray();
   const none = { revision: 0, objects: "[]" };
@@ -50,11 +60,17 @@ export function undoRules(
   const to = revision ?? (rollout?.state === "stopped" ? rollout.former : undefined);
   const found = to === undefined ? before : [...earlier, none].find((each) => each.revision === to);
   if (present === 0) return failure("there are no rules");
+  if (revision === undefined && hasRow(sql, "SELECT 1 FROM rule_undos WHERE revision = ?", present))
+    return failure(
+      `revision ${present} is the result of an undo: state with \`to\` which revision to return to, ` +
+        `since ${before.revision} has the rules that were taken back`,
+    );
   if (!found) {
     const kept = earlier.map((each) => each.revision).join(", ");
     return failure(`the revision ${to} is not kept${kept && `: ${kept} are`}`);
   }
   put(sql, found.objects, who, nowMs, Number.MAX_SAFE_INTEGER);
+  sql.exec("INSERT OR REPLACE INTO rule_undos VALUES (?, ?)", present + 1, found.revision);
   audit(sql, { who, what: "rules.undo", target: String(present + 1), detail: `to ${found.revision}` }, nowMs);
   return success(null);
 }
@@ -76,6 +92,7 @@ function put(sql: SqlStorage, objects: string, who: string, nowMs: number, mayCh
   sql.exec("INSERT INTO rule_sets VALUES (?, ?, ?, ?)", revision, objects, nowMs, who);
   const isOld = "revision <= ? AND revision <> ?";
   sql.exec(`DELETE FROM rule_sets WHERE ${isOld}`, revision - 1 - RULE_SET_LIMITS.kept, former);
+  sql.exec("DELETE FROM rule_undos WHERE revision NOT IN (SELECT revision FROM rule_sets)");
   const machines = countPinned(sql);
   const start = "INSERT OR REPLACE INTO rules_rollout VALUES (1, 'running', '', ?, 0, 0, ?, 0, ?)";
   sql.exec(start, machines, Math.min(mayChange, machines), former);
@@ -86,9 +103,15 @@ export type ListedRules = Omit<RulesAnswer, "matches" | "objects"> & { objects: 
 
 /** Returns the rules for operators. */
 export function listRules(sql: SqlStorage): ListedRules {
-  type SetRow = { revision: number; objects: string; createdAtMs: number; createdBy: string };
-  const query = `SELECT revision, objects, created_at_ms AS createdAtMs, created_by AS createdBy FROM rule_sets
-    ORDER BY revision DESC`;
+  type SetRow = {
+    revision: number;
+    objects: string;
+    createdAtMs: number;
+    createdBy: string;
+    backTo: number | null;
+  };
+  const query = `SELECT revision, objects, created_at_ms AS createdAtMs, created_by AS createdBy, back_to AS backTo
+    FROM rule_sets LEFT JOIN rule_undos USING (revision) ORDER BY revision DESC`;
   const sets = sql.exec<SetRow>(query).toArray();
   const rollout = rolloutOf(sql);
   const { after: _, former: __, ...shown } = rollout ?? { after: "", former: 0 };
@@ -96,11 +119,12 @@ export function listRules(sql: SqlStorage): ListedRules {
     revision: sets[0]?.revision ?? 0,
     objects: sets[0]?.objects ?? "[]",
     rollout: rollout ? (shown as Rollout) : null,
-    revisions: sets.map(({ revision, objects, createdAtMs, createdBy }) => ({
+    revisions: sets.map(({ revision, objects, createdAtMs, createdBy, backTo }) => ({
       revision,
       objects: namesIn(objects),
       createdAt: new Date(createdAtMs).toISOString(),
       createdBy,
+      backTo,
     })),
   };
 }

@@ -12,6 +12,10 @@ export const RULES_MIGRATION = `
     done INTEGER NOT NULL, changed INTEGER NOT NULL, may_change INTEGER NOT NULL, failed INTEGER NOT NULL, former INTEGER NOT NULL
   );`;
 
+/** Adds the revision whose objects a set has again since an undo. Earlier Workers insert rows of four columns into `rule_sets`. */
+export const RULE_UNDOS_MIGRATION =
+  "CREATE TABLE rule_undos (revision INTEGER PRIMARY KEY, back_to INTEGER NOT NULL);";
+
 /** The rollout of the present set. */
 export type Rollout = NonNullable<RulesAnswer["rollout"]> & {
   state: "running" | "stopped" | "done";

@@ -1,7 +1,7 @@
 // Defines the registry's tables and migrations, which storage/migrations.ts runs.
 import type { Migration } from "../storage/migrations.ts";
 import { IMPORTS_MIGRATION } from "./imports.ts";
-import { RULES_MIGRATION } from "./rules.ts";
+import { RULE_UNDOS_MIGRATION, RULES_MIGRATION } from "./rules.ts";
 
 /** The migrations of the registry. Append only: existing registries have run the earlier entries. */
 export const REGISTRY_MIGRATIONS: readonly Migration[] = [
@@ -114,4 +114,5 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
     usableFrom: 12,
   },
   { sql: RULES_MIGRATION, usableFrom: 12 },
+  { sql: RULE_UNDOS_MIGRATION, usableFrom: 12 },
 ];

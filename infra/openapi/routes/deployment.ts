@@ -231,6 +231,9 @@ export const DEPLOYMENT_DESCRIPTIONS = {
     "POST /v1/rules/undo": {
       id: "undoRules",
       what: "Go back to the rules of an earlier revision, as a new revision",
+      more:
+        "Unless the revision in `base` is present, the answer is a conflict. To take back an undo, `to` has to state the " +
+        "revision.",
       answers: { 200: json("The new rules, whose rollout has begun.", { rulesSchema }) },
     },
     "POST /v1/rules/continue": {

@@ -8,7 +8,14 @@ import { confirmed } from "../confirm.ts";
 import { EXIT_CODES, fault, type OperatorFault } from "../fault.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { inFormat } from "../render/shown.ts";
-import { askRules, changeRules, followRollout, type PresentRules, RULES_PATH } from "./rollout.ts";
+import {
+  askRules,
+  changeRules,
+  followRollout,
+  type PresentRules,
+  revisionText,
+  RULES_PATH,
+} from "./rollout.ts";
 import { limitFault, ruleObjects, type StoredObject } from "./rule-files.ts";
 import { touchedIn, type Trial, trialShown, tryRules, unasked } from "./trial.ts";
 
@@ -202,19 +209,40 @@ async function agreedTo(
 
 function undoCommand(program: OperatorProgram, rules: Command): void {
   withWait(rules.command("undo"))
-    .description("Go back to the rules of the revision before, or of another one, at once.")
+    .description(
+      "Go back to the rules of the revision before, or of another one, at once. After an undo it asks.",
+    )
     .option(
       "--to <revision>",
       "the revision to return to: rollcall rules list shows those that are kept",
       revisionNumber,
     )
-    .action((flags: { to?: number; wait: boolean }) => {
-      const connection = connect(program);
-      if (!connection.ok) return fail(program, connection.error);
-      const body = flags.to === undefined ? {} : { to: flags.to };
+    .action(async (flags: { to?: number; wait: boolean }) => {
+      const begun = await begin(program, ({ objects }) => success({ objects, effects: [] }));
+      if (!begun.ok) return fail(program, begun.error);
+      const { connection, present } = begun.value;
+      const to = flags.to === undefined ? await undoneAgain(program, present) : success(flags.to);
+      if (!to.ok) return fail(program, to.error);
+      const body = { base: present.revision, ...(to.value !== null && { to: to.value }) };
       const request = { method: "POST", path: "/v1/rules/undo", body, typed: { to: "--to" } } as const;
-      return changeRules(program, connection.value, request, flags);
+      return changeRules(program, connection, request, flags);
     });
+}
+
+/**
+ * Asks before an undo of an undo, since it brings back what another operator may just have taken back. Returns the revision
+ * to return to; null if the present set is not the result of an undo.
+ */
+async function undoneAgain(
+  program: OperatorProgram,
+  { revisions: [own, before] }: PresentRules,
+): Promise<Result<number | null, OperatorFault>> {
+  if (own?.backTo == null) return success(null);
+  const undone = before ? revisionText(before) : "revision 0: no rules";
+  const consequence = `${revisionText(own)}. Another undo brings back ${undone}`;
+  const to = before?.revision ?? 0;
+  const agreed = await confirmed(consequence, {}, program.surroundings.terminal, `--to ${to} to do that`);
+  return agreed.ok ? success(to) : fault("failed", agreed.error);
 }
 
 function revisionNumber(text: string): number {

@@ -14,6 +14,7 @@ export const RULES_PATH = "/v1/rules" satisfies PathOf<"GET">;
 
 const presentSchema = z.extend(rulesSchema, { objects: z.array(storedObjectSchema) });
 export type PresentRules = z.infer<typeof presentSchema>;
+type Revision = PresentRules["revisions"][number];
 
 /** Sends a request whose answer is the rules. The texts of objects stay as they are, since a change sends them back. */
 export async function askRules(
@@ -22,6 +23,12 @@ export async function askRules(
 ): Promise<Result<PresentRules, OperatorFault>> {
   const answered = await ask(connection, request);
   return answered.ok ? readUnchanged(presentSchema, answered.value) : answered;
+}
+
+/** Returns the line of a kept set, like `revision 7 by alice at 2026-01-01T00:00:00Z: gpus, nics`. */
+export function revisionText({ revision, createdBy, createdAt, objects, backTo }: Revision): string {
+  const back = backTo === null ? "" : `, back to revision ${backTo}`;
+  return `revision ${revision} by ${createdBy} at ${createdAt}${back}: ${objects.join(", ") || "no rules"}`;
 }
 
 interface FollowFlags {

@@ -8,7 +8,7 @@ import { listOf, type Shown, textOf } from "../render/shown.ts";
 import type { TableColumn } from "../render/table.ts";
 import { changeCommands } from "./change-commands.ts";
 import { checkCommand } from "./check-command.ts";
-import { askRules, type PresentRules, rolloutText } from "./rollout.ts";
+import { askRules, type PresentRules, revisionText, rolloutText } from "./rollout.ts";
 import type { StoredObject } from "./rule-files.ts";
 
 export function rulesCommands(program: OperatorProgram): void {
@@ -54,12 +54,10 @@ function rulesList(present: PresentRules): Shown {
   const { matches, revisions, revision: current } = present;
   const earlier = revisions
     .filter(({ revision }) => revision !== current)
-    .map(
-      ({ revision, createdAt, createdBy, objects }) =>
-        `revision ${revision} by ${createdBy} at ${createdAt}: ${objects.join(", ") || "no rules"}\n`,
-    );
+    .map((each) => `${revisionText(each)}\n`);
   const own = revisions.find(({ revision }) => revision === current);
-  const by = own ? `\napplied by ${own.createdBy} at ${own.createdAt}` : "";
+  const how = own && (own.backTo === null ? "applied" : `brought back from revision ${own.backTo}`);
+  const by = own ? `\n${how} by ${own.createdBy} at ${own.createdAt}` : "";
   return listOf(matches, () => COLUMNS, {
     nameOf: ({ rule }) => rule,
     above: () => `${rolloutText(present)}${by}\n`,

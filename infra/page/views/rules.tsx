@@ -108,5 +108,6 @@ const REVISIONS: readonly Column<RulesAnswer["revisions"][number]>[] = [
   { head: "Revision", isRowHead: true, cell: ({ revision }) => revision },
   { head: "By", class: "wrap", cell: ({ createdBy }) => createdBy },
   { head: "When", class: "unbroken", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { head: "Back to", cell: ({ backTo }) => backTo ?? "–" },
   { head: "Objects", class: "mono wrap", cell: ({ objects }) => objects.join(", ") || "–" },
 ];

@@ -16,6 +16,8 @@ import { asking, withinRegistry } from "../support/registry-storage.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const objectsOf = (name: string) => JSON.stringify([{ metadata: { name }, spec: { rules: [] } }]);
+const conflict = (present: number, base: number) =>
+  `the rules have revision ${present} by now, not ${base}: read them before you change them`;
 const nameOf = (at: number) => `m-${String(at).padStart(5, "0")}`;
 
 /** A registry with machines whose objects follow rules. A machine changes once with each revision, if `changes` says so. */
@@ -82,7 +84,10 @@ describe("revisions", () => {
       expect(listRules(sql)).toEqual({ revision: 0, objects: "[]", rollout: null, revisions: [] });
       expect(followedRevisions(sql, "m")).toEqual([0]);
       expect(ruleSet(sql, "m", 0, "")).toMatchObject({ revision: 0, objects: "[]" });
-      expect(undoRules(sql, undefined, "alice", NOW_MS)).toMatchObject({ ok: false });
+      expect(undoRules(sql, { base: 0 }, "alice", NOW_MS)).toEqual({
+        ok: false,
+        error: "there are no rules",
+      });
     }));
 
   it("a set applied from another base → a conflict, and nothing changes", () =>
@@ -90,34 +95,54 @@ describe("revisions", () => {
       machines.apply("a");
       const from = (base: number) =>
         applyRules(machines.sql, { objects: objectsOf("b"), base }, "bob", NOW_MS);
-      expect(from(0)).toEqual({ ok: false, error: "the rules have revision 1 by now, not 0" });
+      expect(from(0)).toEqual({ ok: false, error: conflict(1, 0) });
       expect(from(2)).toMatchObject({ ok: false });
       expect(listRules(machines.sql).revisions).toMatchObject([{ revision: 1, objects: ["a"] }]);
     }));
 
-  it("undo → the set before as a new revision; twice → the set again; to a revision → that one", () =>
+  it("undo → an earlier set as a new revision, unless another one is present, or an undo is taken back unstated", () =>
     fleet("undo", 1, (machines) => {
       const { sql } = machines;
       for (const name of ["a", "b", "c"]) machines.apply(name);
-      const present = () => listRules(sql).revisions[0];
-      for (const [to, name, revision] of [
-        [undefined, "b", 4],
-        [undefined, "c", 5],
-        [1, "a", 6],
+      const refusal = "revision 4 is the result of an undo: state with `to` which revision to return to";
+      for (const [undo, present] of [
+        [{ base: 2 }, conflict(3, 2)],
+        [{ base: 3 }, { revision: 4, objects: ["b"], backTo: 2 }],
+        [{ base: 3 }, conflict(4, 3)],
+        [{ base: 3, to: 1 }, conflict(4, 3)],
+        [{ base: 4 }, `${refusal}, since 3 has the rules that were taken back`],
+        [
+          { base: 4, to: 3 },
+          { revision: 5, objects: ["c"], backTo: 3 },
+        ],
+        [
+          { base: 5, to: 1 },
+          { revision: 6, objects: ["a"], backTo: 1 },
+        ],
+        [{ base: 6, to: 9 }, "the revision 9 is not kept: 5, 4, 3, 2, 1 are"],
       ] as const) {
-        expect(undoRules(sql, to, "bob", NOW_MS)).toEqual({ ok: true, value: null });
-        expect(present()).toMatchObject({ revision, objects: [name], createdBy: "bob" });
+        const undone = undoRules(sql, undo, "bob", NOW_MS);
+        if (typeof present === "string") expect(undone).toEqual({ ok: false, error: present });
+        else expect(listRules(sql).revisions[0]).toMatchObject({ ...present, createdBy: "bob" });
       }
-      expect(undoRules(sql, 9, "bob", NOW_MS)).toEqual({
-        ok: false,
-        error: "the revision 9 is not kept: 5, 4, 3, 2, 1 are",
-      });
+      machines.apply("d");
+      expect(undoRules(sql, { base: 7 }, "bob", NOW_MS)).toMatchObject({ ok: true });
+      expect(listRules(sql).revisions).toMatchObject([
+        { backTo: 6 },
+        { backTo: null },
+        { backTo: 1 },
+        {},
+        {},
+        {},
+        {},
+        {},
+      ]);
     }));
 
   it("the first set undone → no rules", () =>
     fleet("undo-first", 1, (machines) => {
       machines.apply("a");
-      undoRules(machines.sql, undefined, "alice", NOW_MS);
+      undoRules(machines.sql, { base: 1 }, "alice", NOW_MS);
       expect(listRules(machines.sql)).toMatchObject({ revision: 2, objects: "[]" });
     }));
 
@@ -198,7 +223,7 @@ describe("a rollout", () => {
       await machines.toItsEnd();
       expect(followedRevisions(sql, "m")).toEqual([1, 2]);
       expect([ruleSet(sql, "m", 0, "").revision, ruleSet(sql, "m", 2, "").revision]).toEqual([1, 2]);
-      undoRules(sql, undefined, "alice", NOW_MS);
+      undoRules(sql, { base: 2 }, "alice", NOW_MS);
       expect(await machines.toItsEnd()).toMatchObject({ state: "done", done: 30 });
       expect([...machines.follows.values()]).toEqual(Array(30).fill(3));
     }));
@@ -214,7 +239,7 @@ describe("a rollout", () => {
       }
       expect(followedRevisions(sql, nameOf(20))).toEqual([1, 2, 3]);
       expect(ruleSet(sql, nameOf(20), 0, "").revision).toBe(1);
-      undoRules(sql, undefined, "alice", NOW_MS);
+      undoRules(sql, { base: 3 }, "alice", NOW_MS);
       expect(listRules(sql)).toMatchObject({ revision: 4, objects: objectsOf("a") });
       for (let at = 0; at < RULE_SET_LIMITS.kept; at++) machines.apply("d", 0);
       expect(ruleSet(sql, nameOf(20), 1, "")).toMatchObject({ revision: 1, objects: objectsOf("a") });

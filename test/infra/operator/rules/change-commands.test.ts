@@ -327,13 +327,47 @@ describe("delete", () => {
 });
 
 describe("undo", () => {
-  test.each<[args: string[], body: object]>([
-    [["undo"], {}],
-    [["undo", "--to", "5"], { to: 5 }],
-  ])("%j", async (args, body) => {
-    const { code, stdout } = await rules(args);
-    expect([code, stdout]).toEqual([0, "revision 8: all 100 machines follow; Nodes changed: 2\n"]);
-    expect(bodyOf("POST /v1/rules/undo")).toEqual(body);
+  const revisionOf = (revision: number, createdBy: string, backTo: number | null, ...objects: string[]) => ({
+    revision,
+    createdBy,
+    createdAt: `2026-01-0${revision}T00:00:00Z`,
+    objects,
+    backTo,
+  });
+  const APPLIED = [revisionOf(7, "bob", null, "gpus")];
+  const UNDONE = [revisionOf(7, "bob", 5), revisionOf(6, "alice", null, "gpus", "nics")];
+
+  test.each<
+    [
+      situation: string,
+      revisions: RulesAnswer["revisions"],
+      args: string[],
+      played: Played,
+      sent: object | null,
+    ]
+  >([
+    ["of an applied set", APPLIED, [], {}, { base: 7 }],
+    ["to a revision", APPLIED, ["--to", "5"], {}, { base: 7, to: 5 }],
+    ["of an undo, without a terminal", UNDONE, [], {}, null],
+    ["of an undo, and a person says no", UNDONE, [], { types: "n" }, null],
+    ["of an undo, and a person says yes", UNDONE, [], { types: "y" }, { base: 7, to: 6 }],
+    ["of an undo, to a stated revision", UNDONE, ["--to", "6"], {}, { base: 7, to: 6 }],
+    ["of an undo of the first set", UNDONE.slice(0, 1), [], { types: "y" }, { base: 7, to: 0 }],
+  ])("%s → the revision that was read is the base", async (_, revisions, args, played, sent) => {
+    present = [{ ...rulesOf(7, []), revisions }, rulesOf(8, [])];
+    const { code, stdout } = await rules(["undo", ...args], played);
+    const end = "revision 8: all 100 machines follow; Nodes changed: 2\n";
+    expect([code, stdout]).toEqual(sent ? [0, end] : [1, ""]);
+    expect(bodyOf("POST /v1/rules/undo")).toEqual(sent ?? undefined);
+  });
+
+  it("of an undo → who took back what, and the next step", async () => {
+    present = [{ ...rulesOf(7, []), revisions: UNDONE }];
+    expect((await rules(["undo"])).stderr).toBe(
+      "rollcall: revision 7 by bob at 2026-01-07T00:00:00Z, back to revision 5: no rules. " +
+        "Another undo brings back revision 6 by alice at 2026-01-06T00:00:00Z: gpus, nics. " +
+        "There is no terminal to ask at: pass --to 6 to do that\n",
+    );
   });
 
   it("nothing to go back to → 1 with the Worker's words", async () => {

@@ -17,9 +17,15 @@ const PRESENT: RulesAnswer = {
   objects: [ruleObject("gpus"), ruleObject("nics", 'a="x\ty\\"\n{{ len .pci.device }}\u202E: # b\n')],
   rollout: { state: "stopped", machines: 1000, done: 400, changed: 100, mayChange: 100, failed: 1 },
   revisions: [
-    { revision: 8, objects: ["gpus", "nics"], createdAt: "2026-01-02T00:00:00Z", createdBy: "bob" },
-    { revision: 7, objects: ["gpus"], createdAt: "2026-01-01T00:00:00Z", createdBy: "alice" },
-    { revision: 6, objects: [], createdAt: "2025-12-01T00:00:00Z", createdBy: "alice" },
+    {
+      revision: 8,
+      objects: ["gpus", "nics"],
+      createdAt: "2026-01-02T00:00:00Z",
+      createdBy: "bob",
+      backTo: 6,
+    },
+    { revision: 7, objects: ["gpus"], createdAt: "2026-01-01T00:00:00Z", createdBy: "alice", backTo: null },
+    { revision: 6, objects: [], createdAt: "2025-12-01T00:00:00Z", createdBy: "alice", backTo: 4 },
   ],
   matches: [
     { rule: "gpus/any", machines: 12 },
@@ -40,12 +46,12 @@ describe("list", () => {
       code: 0,
       stderr: "",
       stdout: `revision 8: 399 of 1000 machines follow; Nodes changed: 100; without an answer, to follow within a day: 1; the rollout has stopped, since more than 100 Nodes would change: continue it with rollcall rules continue, or go back with rollcall rules undo
-applied by bob at 2026-01-02T00:00:00Z
+brought back from revision 6 by bob at 2026-01-02T00:00:00Z
 OBJECT   RULE   MACHINES
 gpus     any    12
 nics     a/b    0
 revision 7 by alice at 2026-01-01T00:00:00Z: gpus
-revision 6 by alice at 2025-12-01T00:00:00Z: no rules
+revision 6 by alice at 2025-12-01T00:00:00Z, back to revision 4: no rules
 `,
     });
   });
