@@ -134,3 +134,8 @@ export const CONDITION_EXPLANATIONS: Readonly<Record<string, Explanation>> = {
     todo: "Nothing. `rollcall node maintenance NAME end` ends it before its time.",
   },
 };
+
+/** Returns the remedy of a condition with a problem, where NAME stands for the machine's name. */
+export const conditionTodo = (type: string): string =>
+  CONDITION_EXPLANATIONS[type]?.todo ??
+  "Check on the machine what the condition’s message names. `rollcall node clear NAME CONDITION` ends a condition that a problem detector holds.";

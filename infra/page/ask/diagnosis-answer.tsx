@@ -26,7 +26,7 @@ export function DiagnosisAnswer({ asking, asks, again }: DiagnosisAnswerProps) {
         end !== null && end.text === null && <p>The machine finds no fault in itself.</p>
       )}
       {others.map((line, index) => (
-        <p key={index} class="quiet">
+        <p key={index} class="quiet ask-other">
           {line}
         </p>
       ))}

@@ -10,7 +10,7 @@ import type { Outage } from "../../../shared/protocol/outages.ts";
 /** The number of entries that a group lists. Further entries are only counted. */
 export const NEEDS_LISTED = 10;
 
-/** Groups of machines by urgency, as in URGENCY. `conditions`: ready, under pressure. `skewed`: only a wrong clock. */
+/** Groups of machines by urgency, as in URGENCY. `conditions`: ready, with a warning. `skewed`: only a wrong clock. */
 const MACHINE_GROUPS = ["silent", "not-ready", "blocked", "conditions", "skewed"] as const;
 export type MachineGroup = (typeof MACHINE_GROUPS)[number];
 

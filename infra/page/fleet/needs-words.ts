@@ -13,7 +13,7 @@ export const NEEDS_HEADINGS: Readonly<Record<NeedsKind, string>> = {
   "not-ready": "Not ready",
   blocked: "Blocked",
   pending: "Waiting for approval",
-  conditions: "Under pressure",
+  conditions: "Ready, with a warning",
   skewed: "Clock is wrong",
 };
 

@@ -1,6 +1,6 @@
 // Finds the problem of one machine: a sentence about it, and a remedy. The result does not depend on the present time.
 import {
-  CONDITION_EXPLANATIONS,
+  conditionTodo,
   type Explanation,
   PHASE_EXPLANATIONS,
   REMOVAL_EXPLANATION,
@@ -373,7 +373,7 @@ function pressures({ conditions, state, phase }: DiagnosisFacts): DiagnosisWarni
   if (state === "silent" || state === "revoked" || phase === "cloned") return [];
   return conditions
     .filter(({ type, isWell }) => !isWell && type !== "Ready")
-    .flatMap((row) => warn(conditionText(row), CONDITION_EXPLANATIONS[row.type]?.todo ?? ""));
+    .flatMap((row) => warn(conditionText(row), conditionTodo(row.type)));
 }
 
 /** Warns of refused facts. Without earlier facts, the phase `facts refused` already reports the problem. */

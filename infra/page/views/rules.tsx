@@ -40,6 +40,7 @@ export function Rules() {
                 </>
               }
             />
+            <h3>Revisions of the rules</h3>
             <CardTable
               label="Revisions of the rules"
               rows={rules.revisions}
@@ -76,6 +77,11 @@ type Match = RulesAnswer["matches"][number];
 const columnsOf = (objects: readonly unknown[]): readonly Column<Match>[] => [
   { head: "Rule", class: "mono wrap", isRowHead: true, cell: ({ rule }) => rule },
   {
+    head: "Gives Nodes",
+    class: "mono wrap",
+    cell: ({ rule }) => partsOf(ruleIn(objects, rule)).join(", ") || "–",
+  },
+  {
     head: "Machines",
     class: "number",
     cell: ({ rule, machines }) => {
@@ -86,19 +92,56 @@ const columnsOf = (objects: readonly unknown[]): readonly Column<Match>[] => [
   },
 ];
 
-/** The fields of an object that a search needs. The Worker has checked the objects. */
-interface LabellingObject {
+type Texts = Readonly<Record<string, string>> | null;
+
+/** The fields of an object that the page draws. The Worker has checked the objects. */
+interface RuleObject {
   metadata: { name: string };
-  spec: { rules: { name: string; labels?: Record<string, string> | null }[] };
+  spec: { rules: RuleParts[] };
+}
+interface RuleParts {
+  name: string;
+  labels?: Texts;
+  labelsTemplate?: string;
+  annotations?: Texts;
+  extendedResources?: Texts;
+  taints?: readonly { key: string; value?: string; effect: string }[] | null;
+}
+
+/** Returns the rule that GET /v1/rules names `object/rule`. */
+const ruleIn = (objects: readonly unknown[], rule: string): RuleParts | undefined =>
+  (objects as readonly RuleObject[])
+    .flatMap(({ metadata, spec }) =>
+      spec.rules.map((each) => [`${metadata.name}/${each.name}`, each] as const),
+    )
+    .find(([name]) => name === rule)?.[1];
+
+/** The most parts of a rule that its row lists. */
+const MOST_PARTS = 5;
+
+/** Returns what a rule gives the Nodes of its machines, such as `gpu=true` and `taint gpu=true:NoSchedule`. */
+export function partsOf(rule: RuleParts | undefined): string[] {
+  const pairs = (texts: Texts | undefined, kind = "") =>
+    Object.entries(texts ?? {}).map(([key, value]) => `${kind}${key}=${value}`);
+  const parts = [
+    ...pairs(rule?.labels),
+    ...(rule?.labelsTemplate ? ["labels of a template"] : []),
+    ...pairs(rule?.annotations, "annotation "),
+    ...pairs(rule?.extendedResources, "resource "),
+    ...(rule?.taints ?? []).map(
+      ({ key, value, effect }) => `taint ${key}${value ? `=${value}` : ""}:${effect}`,
+    ),
+  ];
+  const more = parts.length - MOST_PARTS;
+  return more > 0 ? [...parts.slice(0, MOST_PARTS), `${more} more`] : parts;
 }
 
 /** Returns a search for the machines of `object/rule`, by a label that the rule always sets; null if it sets none. */
 export function searchOf(objects: readonly unknown[], rule: string): string | null {
-  const named = (objects as readonly LabellingObject[]).flatMap(({ metadata, spec }) =>
-    spec.rules.filter(({ name }) => `${metadata.name}/${name}` === rule),
-  );
   // The value of `@feature.element` differs by machine.
-  const label = Object.entries(named[0]?.labels ?? {}).find(([, value]) => /^[\w.-]+$/.test(value));
+  const label = Object.entries(ruleIn(objects, rule)?.labels ?? {}).find(([, value]) =>
+    /^[\w.-]+$/.test(value),
+  );
   if (!label) return null;
   const [key, value] = label;
   return `${key.includes("/") ? key : `feature.node.kubernetes.io/${key}`}=${value}`;

@@ -38,7 +38,13 @@ describe("what to do about a machine, and where the page shows more", () => {
       /Free space on the machine/,
       "history",
     ],
-    ["a condition of a drop-in", "conditions", { conditions: { FanBroken: "True" } }, /^$/, "history"],
+    [
+      "another condition",
+      "conditions",
+      { conditions: { FanBroken: "True" } },
+      /`rollcall node clear /,
+      "history",
+    ],
     ["silent alone", "silent", { state: "silent" }, /`node-shim status` there/, "history"],
     ["a wrong clock", "skewed", { skewMs: 90_000, isUnschedulable: true }, /clock/, "history"],
   ])("%s", (_, group, change, text, link) => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { searchOf } from "../../../../infra/page/views/rules.tsx";
+import { partsOf, searchOf } from "../../../../infra/page/views/rules.tsx";
 
 const object = (name: string, labels?: Record<string, string>) => ({
   metadata: { name },
@@ -27,4 +27,33 @@ it.each<[situation: string, labels: Record<string, string> | undefined, search: 
 
 it("the machines of a rule that is unknown", () => {
   expect(searchOf([object("gpus", { a: "b" })], "nics/rule")).toBeNull();
+});
+
+it.each<[situation: string, rule: Parameters<typeof partsOf>[0], parts: string[]]>([
+  [
+    "each kind of part",
+    {
+      name: "all",
+      labels: { gpu: "true" },
+      labelsTemplate: "a=b",
+      annotations: { model: "@cpu.model.id" },
+      extendedResources: { "example.com/gpus": "2" },
+      taints: [
+        { key: "gpu", value: "true", effect: "NoSchedule" },
+        { key: "slow", effect: "NoExecute" },
+      ],
+    },
+    [
+      "gpu=true",
+      "labels of a template",
+      "annotation model=@cpu.model.id",
+      "resource example.com/gpus=2",
+      "taint gpu=true:NoSchedule",
+      "1 more",
+    ],
+  ],
+  ["only variables", { name: "vars", labels: null, taints: null }, []],
+  ["an unknown rule", undefined, []],
+])("the parts of a rule with %s", (_, rule, parts) => {
+  expect(partsOf(rule)).toEqual(parts);
 });
