@@ -143,7 +143,7 @@ export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) =
     }
   }
 
-  return withinProxy(withoutUnknown(reportOf, reporting.nowMs ?? monotonicMs), {
+  return withinProxy(withoutUnknown(reportOf, reporting.nowMs ?? monotonicMs, link), {
     smaller,
     sentBytes: () => sentBytes,
     hasKnownFacts: () => knownDigest !== "",

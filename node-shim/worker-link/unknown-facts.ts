@@ -10,14 +10,23 @@ const FACTS = "/facts/";
 const UNKNOWN_FIELD = "unknown field";
 /** The most fields that are left out, so that no server fills the memory. */
 const MOST = 32;
-/** The time after which a field is sent again: the Worker may have been upgraded. */
+/** The time after which a field is sent again over HTTP: the Worker may have been upgraded. */
 const FORGOTTEN_AFTER_MS = 6 * 3_600_000;
 
 type ReportFacts = (facts: Facts | null, vitals: Vitals) => Promise<Result<ReportAnswer, RequestFault>>;
 
-/** Returns `report` without the facts that the Worker does not know. `nowMs`: typically monotonicMs. */
-export function withoutUnknown(report: ReportFacts, nowMs: () => number): ReportFacts {
-  const unknown = new UnknownFacts(nowMs);
+/** The reporter's link, with its open socket; null if reports go by HTTP. */
+interface Link {
+  socket: () => object | null;
+}
+
+/** Returns `report` without the facts that the Worker does not know. */
+export function withoutUnknown(
+  report: ReportFacts,
+  nowMs: () => number, // typically monotonicMs
+  link: Link | undefined,
+): ReportFacts {
+  const unknown = new UnknownFacts(nowMs, link);
   return async (facts, vitals) => {
     // Not more repetitions at once: a gateway limits reports.
     for (let repetitions = 0; ; repetitions++) {
@@ -29,12 +38,16 @@ export function withoutUnknown(report: ReportFacts, nowMs: () => number): Report
 
 class UnknownFacts {
   readonly #nowMs: () => number;
+  readonly #link: Link | undefined;
+  /** The socket over which the last field was named; null for HTTP. */
+  #learnedOver: object | null = null;
   /** The unknown fields as paths in the facts, and when the first was named. */
   readonly #paths = new Map<string, string[]>();
   #sinceMs = 0;
 
-  constructor(nowMs: () => number) {
+  constructor(nowMs: () => number, link: Link | undefined) {
     this.#nowMs = nowMs;
+    this.#link = link;
   }
 
   /** Notes the field that an answer refuses. Returns true if the facts without it have to follow. */
@@ -47,13 +60,17 @@ class UnknownFacts {
     if (this.#paths.has(name) || this.#paths.size >= MOST) return false;
     if (this.#paths.size === 0) this.#sinceMs = this.#nowMs();
     this.#paths.set(name, path);
+    this.#learnedOver = this.#link?.socket() ?? null;
     return true;
   }
 
   /** Returns the facts that the Worker knows. */
   without(facts: Facts): Facts {
     if (this.#paths.size === 0) return facts;
-    if (this.#nowMs() - this.#sinceMs >= FORGOTTEN_AFTER_MS) this.#paths.clear();
+    // A deploy closes all sockets, so that a new one may be a later Worker's.
+    const socket = this.#link?.socket() ?? null;
+    const isNew = socket !== null && socket !== this.#learnedOver;
+    if (isNew || this.#nowMs() - this.#sinceMs >= FORGOTTEN_AFTER_MS) this.#paths.clear();
     return [...this.#paths.values()].reduce<unknown>(without, facts) as Facts;
   }
 }

@@ -2,7 +2,8 @@
 // results.
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { beforeAll, describe, expect, it, test } from "vitest";
-import { reporter } from "../../../node-shim/worker-link/reporter.ts";
+import { reporter, type ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
+import { withoutUnknown } from "../../../node-shim/worker-link/unknown-facts.ts";
 import { withinSize } from "../../../node-shim/machine/fit.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";
 import { type TransportRequest, type TransportResponse } from "../../../node-shim/worker-link/exchange.ts";
@@ -11,12 +12,14 @@ import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/ide
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Report, Vitals } from "../../../shared/protocol/report.ts";
 import { canonicalJson } from "../../../shared/protocol/digest.ts";
+import { success } from "../../../shared/result.ts";
 import type { ReportClaims } from "../../../shared/protocol/claims.ts";
 
 const ORIGIN = "https://rollcall.example.com";
 const FACTS = { platform: { os: "linux", architecture: "amd64" } } as Facts;
 const OTHER_FACTS = { platform: { os: "linux", architecture: "arm64" } } as Facts;
 const VITALS: Vitals = { signals: {} };
+const SOCKET = {};
 let key: MachineKey;
 beforeAll(async () => {
   key = await makeMachineKey();
@@ -237,6 +240,31 @@ describe("a Worker of an earlier version, which names one field that it does not
     clock.nowMs += 6 * 3_600_000;
     await report(NEWER, VITALS);
     expect(bodyOf(requests.at(-1)!).facts).toEqual(NEWER);
+  });
+
+  it.each<[situation: string, before: object | null, after: object | null, isSent: boolean]>([
+    ["a socket opens", null, {}, true],
+    ["another socket has opened", {}, {}, true],
+    ["the socket has closed", {}, null, false],
+    ["still no socket", null, null, false],
+    ["the same socket", SOCKET, SOCKET, false],
+  ])("%s → the field is sent again: %s, %s, %s", async (_, before, after, isSent) => {
+    let socket = before;
+    const sent: unknown[] = [];
+    const path = "/facts/runningInUserNamespace";
+    const refused = { phase: "facts refused", factsRefused: { path, message: "unknown field" } };
+    const report = withoutUnknown(
+      (facts) => Promise.resolve(success(sent.push(facts) === 1 ? refused : {}) as ReportOutcome),
+      () => 0,
+      { socket: () => socket },
+    );
+    await report(NEWER, VITALS);
+    socket = after;
+    await report(NEWER, VITALS);
+    expect(sent.slice(1).map((facts) => Object.hasOwn(facts as Facts, "runningInUserNamespace"))).toEqual([
+      false,
+      isSent,
+    ]);
   });
 });
 
