@@ -2,6 +2,7 @@
 // lacks one migration, and keeps working because that migration allows Workers without it. A Worker that does not
 // support the stored data refuses with its reason, and writes nothing. Under the later Worker all machines continue
 // with the same Nodes.
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { askForUpgrade } from "../../../node-shim/worker-link/requests.ts";
@@ -28,7 +29,13 @@ const NOT_KNOWN_THERE = {
   ok: false,
   error: { reason: "refused", problem: expect.objectContaining({ status: 404, reason: "not-found" }) },
 };
-const ROLLOUT_TABLES = /^rollout/;
+const STORED_TABLES = /^(rollout|rule_sets$|rules_rollout$)/;
+/** A label of a feature rule that matches each machine. */
+const RULED_LABEL = "feature.node.kubernetes.io/site";
+const RULES = `apiVersion: nfd.k8s-sigs.io/v1alpha1
+kind: NodeFeatureRule
+metadata: { name: site }
+spec: { rules: [{ name: all, labels: { ${RULED_LABEL}: berlin } }] }`;
 
 let place: SocketPlace;
 let first: PlacedMachine;
@@ -61,6 +68,12 @@ const uids = async () =>
 /** Returns for each Node whether it has the hostname label, by which other programs count Nodes. */
 const counted = async () =>
   (await nodesOf(place.admin)).map(({ metadata }) => metadata?.labels?.[HOSTNAME_LABEL] !== undefined);
+/** Returns the names of the Nodes that have the rule's label. */
+const ruled = async () =>
+  (await nodesOf(place.admin))
+    .filter(({ metadata }) => metadata?.labels?.[RULED_LABEL] === "berlin")
+    .map(({ metadata }) => metadata?.name ?? "")
+    .toSorted();
 const said = async (...args: string[]) => {
   const { code, stdout } = await place.worker.rollcall(args);
   return [code, stdout] as const;
@@ -80,21 +93,25 @@ async function found(name: string): Promise<string[]> {
   return Promise.all(paths.map(async (path) => (await fetch(place.worker.url + path, { headers })).text()));
 }
 
-let rollout: string[] = [];
+let stored: string[] = [];
 
 it("a real earlier Worker, which supports the stored state → all machines keep reporting, with their Nodes", async () => {
   await place.renewed(names, Date.now());
   expect((await said("rollout", "set", ROLLOUT, "--percent", "100"))[0]).toBe(0);
+  writeFileSync(join(folder.path, "rules.yaml"), RULES);
+  expect((await said("rules", "apply", join(folder.path, "rules.yaml"), "--yes"))[0]).toBe(0);
+  await eventually(async () => (await ruled()).length === MACHINES);
   // The fleet index gets the machine's summary a little later than the cluster gets its Node.
   await eventually(async () => JSON.stringify(await ask(first)) === JSON.stringify(GIVEN));
   const before = await uids();
-  await place.worker.startOther(older, (objects) => (rollout = dump(objects, ROLLOUT_TABLES)));
+  await place.worker.startOther(older, (objects) => (stored = dump(objects, STORED_TABLES)));
   expect(await ask(first)).toEqual(NOT_KNOWN_THERE);
   await place.renewed(names, Date.now());
   expect(await uids()).toEqual(before);
   await eventually(allReady);
   // The earlier Worker gives every Node the hostname label, so that other programs count it.
   await eventually(async () => (await counted()).every(Boolean));
+  expect(await ruled()).toEqual(names.toSorted());
   expect(await said("ready")).toEqual([0, expect.stringMatching(/state.*index 15/)]);
 });
 
@@ -114,21 +131,22 @@ it("a machine asks that Worker whether to upgrade → not found, and nothing cha
   expect(await found(machine.enrolled.name)).toEqual(before);
 });
 
-it("the later Worker again → all continue with the same Nodes, none of which is counted, and the rollout is unchanged", async () => {
+it("the later Worker again → all continue with the same Nodes, none of which is counted, with rollout and rules", async () => {
   const before = await uids();
   await place.worker.startAgain("deployed", (objects) =>
-    expect(dump(objects, ROLLOUT_TABLES)).toEqual(rollout),
+    expect(dump(objects, STORED_TABLES)).toEqual(stored),
   );
   await place.renewed(names, Date.now());
   expect(await uids()).toEqual(before);
   await eventually(async () => !(await counted()).some(Boolean));
+  // The machine that joined under the earlier Worker follows the rules within a day.
+  expect(await ruled()).toEqual(names.slice(0, MACHINES).toSorted());
   expect(await said("rollout", "show")).toEqual([0, expect.stringContaining(ROLLOUT)]);
   expect(await ask(first)).toEqual(GIVEN);
 });
 
 it("an earlier Worker that does not support the state → refuses, and loses nothing; under the later one all continue", async () => {
   const before = await uids();
-  let stored: string[] = [];
   await place.worker.startAgain("deployed", (objects) => {
     expect(inEach(objects, "INSERT INTO migrations VALUES (1000)")).toBeGreaterThanOrEqual(MACHINES + 3);
     stored = dump(objects);
