@@ -3,6 +3,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { ask, readAnswer, type WorkerConnection } from "../../../../infra/operator/client.ts";
 import { fleetHistorySchema } from "../../../../shared/protocol/fleet-answers.ts";
+import { NOTIFICATION_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { ALERT_STATES } from "../../../../shared/protocol/receiver-api.ts";
 import type { RunningWorker } from "../../bench/workerd.ts";
 import { openJsonPort } from "../../bench/json-port.ts";
@@ -12,6 +13,8 @@ import { PATIENT } from "./names.ts";
 export interface Delivery {
   atMs: number;
   receiver: string;
+  /** The time at which the Worker made the message. */
+  at: string;
   alerts: { kind: string; status: string; name: string; state: string; why: string }[];
 }
 
@@ -27,8 +30,8 @@ export const ALL = "all";
 export async function startReceivers(connection: WorkerConnection): Promise<Receivers> {
   const deliveries: Delivery[] = [];
   const port = await openJsonPort(({ path, body }) => {
-    const { alerts } = JSON.parse(body) as Pick<Delivery, "alerts">;
-    deliveries.push({ atMs: performance.now(), receiver: path.slice(1), alerts });
+    const { at, alerts } = JSON.parse(body) as Pick<Delivery, "at" | "alerts">;
+    deliveries.push({ atMs: performance.now(), receiver: path.slice(1), at, alerts });
     return Promise.resolve({ status: 200, text: "{}" });
   });
   for (const [name, outagesOnly] of [[ALL, false] as const, ["outages", true] as const]) {
@@ -107,6 +110,23 @@ export async function startPatient(
     machine.close();
   }
   return { ended: Promise.all([play(), report()]).then(() => undefined), toldMs, untold };
+}
+
+/**
+ * Returns the number of deliveries to a receiver in this time. Messages that were made at once, because one has no room for
+ * all alerts, count as one: the limit counts them, and forgives what exceeds it.
+ */
+export function deliveriesTo(
+  name: string,
+  deliveries: readonly Delivery[],
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+): number {
+  const its = deliveries.filter(({ receiver, atMs }) => receiver === name && atMs >= fromMs && atMs <= toMs);
+  const continues = (index: number) => {
+    const before = its[index - 1];
+    return before?.at === its[index]?.at && before?.alerts.length === NOTIFICATION_LIMITS.alertsInLetter;
+  };
+  return its.filter((_, index) => !continues(index)).length;
 }
 
 /** Returns the alerts about the fleet. One machine alone must not cause such an alert. */

@@ -10,6 +10,7 @@ import { type BenchWorker, ROOT, startBenchWorker } from "../../bench/workerd.ts
 import { randomOf } from "../random.ts";
 import {
   ALL,
+  deliveriesTo,
   fleetWide,
   historyOf,
   type Patient,
@@ -175,7 +176,7 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
     honestFaults: [...honest.faults, ...watched.notReady],
     failures: [...found.failures, ...operating.faults, ...hostile.faults, ...beside],
     overLimits: found.overLimits,
-    deliveries: deliveredTo(ALL, receivers, { fromMs: attackedMs, toMs: endedMs }),
+    deliveries: deliveriesTo(ALL, receivers.deliveries, { fromMs: attackedMs, toMs: endedMs }),
     ...(await alertsAndHistory(worker, { receivers, patient, history })),
     loads: loadsOf(found.nodes),
     minutes,
@@ -189,17 +190,6 @@ const isNotKept = (name: string) => isHostile(name) || name === PATIENT;
 async function honestHistory({ operator: connection }: BenchWorker): Promise<Map<number, string>> {
   const lines = await Promise.all([...HONEST, PATIENT].map((name) => historyOf(connection, { name })));
   return new Map(lines.flat().map(({ id, name, text }) => [id, `${name}: ${text}`]));
-}
-
-/** Returns the number of deliveries in the time that the verdict's `minutes` are. */
-function deliveredTo(
-  name: string,
-  { deliveries }: Receivers,
-  { fromMs, toMs }: { fromMs: number; toMs: number },
-) {
-  const isIn = ({ receiver, atMs }: (typeof deliveries)[number]) =>
-    receiver === name && atMs >= fromMs && atMs <= toMs;
-  return deliveries.filter(isIn).length;
 }
 
 interface Heard {
