@@ -2,9 +2,13 @@
 import type { Result } from "../result.ts";
 import type { Status } from "./types.ts";
 
-/** `status`: the apiserver refused. `unanswered`: the apiserver gave no answer; `cure` is the remedy if known. */
+/**
+ * `status`: the apiserver refused. `unanswered`: the apiserver gave no answer; `cure` is the remedy if known. `isUnsent`:
+ * true if the Worker has not asked, since the machine has used up its requests.
+ */
 export type ApiError =
-  { kind: "status"; status: Status } | { kind: "unanswered"; message: string; cure?: string };
+  | { kind: "status"; status: Status }
+  | { kind: "unanswered"; message: string; cure?: string; isUnsent?: true };
 
 export type ApiResult<T> = Result<T, ApiError>;
 

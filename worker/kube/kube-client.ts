@@ -1,6 +1,6 @@
 // Sends all requests to the apiserver except the watch, each with a deadline. Errors contain the apiserver's Status.
 import type { NodeFeature } from "../../shared/from-report/node-feature.ts";
-import { type ApiResult, isUnauthorized } from "../../shared/kubernetes/api-error.ts";
+import { type ApiError, type ApiResult, isUnauthorized } from "../../shared/kubernetes/api-error.ts";
 import type { EventClient, LeaseClient, NodeClient } from "../../shared/kubernetes/client.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
 import { nodeSchema } from "../../shared/kubernetes/patch/node-schema.ts";
@@ -233,7 +233,11 @@ interface Call {
 type Attempt<T> = ApiResult<T> & { retryAfterMs?: number };
 
 const NO_ANSWER = "no answer in time";
-const NOT_ASKED = "not asked: the machine has used up its requests to the apiserver";
+const NOT_ASKED: ApiError = {
+  kind: "unanswered",
+  message: "not asked: the machine has used up its requests to the apiserver",
+  isUnsent: true,
+};
 
 /**
  * Repeats the request while the apiserver answers with Retry-After and the deadline allows another request, as
@@ -250,7 +254,7 @@ async function answered<T>(connection: KubeConnection, startedMs: number, call: 
   if (connection.hasEnded?.()) token = (await otherToken()) ?? token;
   for (let isRepeated = false; ;) {
     if (leftMs() <= 0) return late;
-    if (connection.mayAsk?.(call.what) === false) return failure({ kind: "unanswered", message: NOT_ASKED });
+    if (connection.mayAsk?.(call.what) === false) return failure(NOT_ASKED);
     const { retryAfterMs, ...answer } = await withDeadline<Attempt<T>>(
       leftMs(),
       (signal) => request<T>(connection, token, call, signal),

@@ -9,9 +9,15 @@ import type { Stored } from "../storage/journal.ts";
 /** The phases in which the apiserver answers, so that events can be sent. */
 export const FLUSHING_PHASES = new Set<Phase>(["registered", "name taken", "node deleted"]);
 
-/** Returns the phase after a failed request. A conflict keeps the phase, since a machine can cause conflicts alone. */
+/**
+ * Returns the phase after a failed request. A conflict and an unsent request do not blame the apiserver, since a machine can
+ * cause them alone.
+ */
 export function phaseAfter(error: ApiError, records: Stored["records"]): Phase {
-  if (isConflict(error))
+  const isUnsent = error.kind === "unanswered" && error.isUnsent === true;
+  const before = lastPhase(records);
+  if (isUnsent && before !== undefined && isAway(before)) return before;
+  if (isUnsent || isConflict(error))
     return records.get("registration")?.phase === "registered" ? "registered" : "registering";
   return error.kind === "unanswered" ? "apiserver unreachable" : "apiserver refuses";
 }

@@ -119,3 +119,22 @@ test.each<[situation: string, registration: string | undefined, phase: Phase]>([
   expect(phaseAfter(conflict, records)).toBe(expected);
   expect(refusalMessage(conflict)).toEqual({});
 });
+
+test.each<[situation: string, registration: string | undefined, before: Phase | undefined, phase: Phase]>([
+  ["a registered machine → stays registered", "registered", "registered", "registered"],
+  ["a machine without a registration → is being registered", undefined, undefined, "registering"],
+  [
+    "while the apiserver does not answer → still",
+    "registered",
+    "apiserver unreachable",
+    "apiserver unreachable",
+  ],
+])("no request is left for %s", (_, registration, before, expected) => {
+  const { records } = keptRecords({
+    ...(registration !== undefined && { registration: { phase: registration } }),
+    ...(before !== undefined && { phase: before }),
+  });
+  const unsent: ApiError = { kind: "unanswered", message: OWN_WORDS, isUnsent: true };
+  expect(phaseAfter(unsent, records)).toBe(expected);
+  expect(refusalMessage(unsent)).toEqual({});
+});
