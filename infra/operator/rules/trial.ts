@@ -16,15 +16,17 @@ import type { TableColumn } from "../render/table.ts";
 /** The result of a trial on all machines. */
 export type Trial = Omit<RulesTrial, "next">;
 
-/** The most machines of a trial, since a server could send pages without end. */
-const MOST_MACHINES = 1_000_000;
+/** The most machines of a trial, and the most characters of its pages as JSON, since a server could send pages without end. */
+export const MOST_TRIED = { machines: 1_000_000, characters: 256 * 1024 * 1024 } as const;
 
-/** Tries the whole set on all machines. */
+/** Tries the whole set on all machines. `most`: the limits. Typically MOST_TRIED. */
 export async function tryRules(
   { surroundings: { progress, atInterrupt } }: OperatorProgram,
   connection: WorkerConnection,
   objects: readonly unknown[],
+  most: { machines: number; characters: number } = MOST_TRIED,
 ): Promise<Result<Trial, OperatorFault>> {
+  let characters = 0;
   const trial: Trial = { machines: 0, changes: [], failed: [] };
   const ended = atInterrupt?.("nothing was changed");
   try {
@@ -34,10 +36,16 @@ export async function tryRules(
       const page = answered.ok ? readAnswer(rulesTrialAnswerSchema, answered.value) : answered;
       if (!page.ok) return page;
       const { machines, changes, failed, next } = page.value;
+      characters += JSON.stringify(page.value).length;
+      if (characters > most.characters)
+        return fault(
+          "failed",
+          `${connection.url}: the trial's result has more than ${most.characters} characters: change fewer objects at once`,
+        );
       trial.machines += machines;
       trial.changes.push(...changes);
       trial.failed.push(...failed);
-      if (next !== null && (machines < 1 || trial.machines >= MOST_MACHINES))
+      if (next !== null && (machines < 1 || trial.machines >= most.machines))
         return fault("failed", `${connection.url}: the trial does not end: is it a rollcall Worker?`);
       after = next;
       progress?.(`the rules are tried on ${trial.machines} machines`);
