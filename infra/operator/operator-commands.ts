@@ -111,7 +111,7 @@ function addCommand(program: OperatorProgram, operators: Command): void {
     .addOption(
       new Option(
         "--role <role>",
-        "view may read, operator may also ask questions and end conditions of problem detectors, admin may also change, metrics may only read /metrics",
+        "view may read, operator may also ask questions, try rules and end conditions of problem detectors, admin may also change, metrics may only read /metrics",
       )
         .choices(["view", "operator", "admin", "metrics"])
         .makeOptionMandatory(),

@@ -146,7 +146,7 @@ export const ROUTES = {
   "DELETE /v1/bulk/{id}": { who: "admin", reasons: ["not-found"] },
   "GET /v1/rules": { who: "view" },
   "PUT /v1/rules": { who: "admin", body: newRulesSchema, reasons: ["conflict"] },
-  "POST /v1/rules/try": { who: "admin", wakes: true, body: rulesTrialSchema },
+  "POST /v1/rules/try": { who: "operator", wakes: true, body: rulesTrialSchema },
   "POST /v1/rules/undo": { who: "admin", body: rulesUndoSchema, reasons: ["conflict"] },
   "POST /v1/rules/continue": { who: "admin", body: rulesContinueSchema, reasons: ["conflict"] },
   "GET /v1/audit": { who: "view", query: auditQuerySchema },

@@ -433,7 +433,7 @@ describe("a refused request", () => {
 
   it.each(some(({ who }) => who === "admin"))("%s, by who may only look and ask → 403", async (_, route) => {
     const detail =
-      "operator described-asker may look, ask questions and end conditions of problem detectors, and change nothing else.";
+      "operator described-asker may look, ask questions, try rules and end conditions of problem detectors, and change nothing else.";
     await expectRefusal(route, await ask(route, { secret: asker }), { reason: "forbidden", detail });
   });
 

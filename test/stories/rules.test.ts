@@ -25,6 +25,7 @@ import {
   indexIsUpdated,
   kube,
   operator,
+  send,
   shimOf,
 } from "../worker/support/machine.ts";
 
@@ -270,9 +271,9 @@ describe("an operator", () => {
   async function withDevices(name: string, ...vendors: string[]) {
     const machine = await enrolled(name);
     const report = shimOf(machine);
-    const send = (...of: string[]) => report({ ...facts(name), ...gpuFeatures(...of) }, HEALTHY);
-    expect(await send(...vendors)).toMatchObject({ ok: true });
-    return send;
+    const sendOf = (...of: string[]) => report({ ...facts(name), ...gpuFeatures(...of) }, HEALTHY);
+    expect(await sendOf(...vendors)).toMatchObject({ ok: true });
+    return sendOf;
   }
   const labelOf = async (name: string) =>
     (await nodeOf(name)).metadata?.labels?.["feature.node.kubernetes.io/lab"];
@@ -301,6 +302,35 @@ describe("an operator", () => {
       },
     ]);
     expect((await read()).revision).toBe(0);
+  });
+
+  test.each<[role: string, selector: object, status: number, detail: string | undefined]>([
+    ["view", {}, 403, "operator rules-view may look, and change nothing."],
+    ["operator", {}, 200, undefined],
+    [
+      "operator",
+      { selector: "site=berlin" },
+      403,
+      "operator rules-operator-confined has a selector, and rules count for all machines.",
+    ],
+  ])("with the role %s, %j, tries rules → %i", async (role, selector, status, detail) => {
+    const name = `rules-${role}${"selector" in selector ? "-confined" : ""}`;
+    const made = await operator<{ secret: string }>("POST", "/v1/operators", {
+      name,
+      role,
+      expiresInSeconds: 3600,
+      ...selector,
+    });
+    const answered = async (method: string, path: string, body: object) => {
+      const headers = { authorization: `Bearer ${made.body.secret}` };
+      const response = await send(path, { method, headers, body: JSON.stringify(body) });
+      return [response.status, (await response.json<{ detail?: string }>()).detail] as const;
+    };
+    const objects = [object("o", labRule("aaa1", "one"))];
+    expect(await answered("POST", "/v1/rules/try", { objects })).toEqual([status, detail]);
+    const { revision } = await read();
+    expect((await answered("PUT", "/v1/rules", { objects, base: revision }))[0]).toBe(403);
+    expect((await read()).revision).toBe(revision);
   });
 
   test("tries a rule beyond a machine's token → no change, and what is left out", async () => {
@@ -349,12 +379,12 @@ describe("an operator", () => {
   });
 
   test("features that change with each report → evaluated four times, and then once a minute", async () => {
-    const send = await withDevices("rules-op-7");
+    const report = await withDevices("rules-op-7");
     await apply([object("o", labRule("aaa7", "seven"))]);
     await rolledOut();
     const shown: unknown[] = [];
-    for (let report = 0; report < 8; report++) {
-      await send(...(report % 2 === 0 ? ["aaa7"] : []));
+    for (let at = 0; at < 8; at++) {
+      await report(...(at % 2 === 0 ? ["aaa7"] : []));
       shown.push(await labelOf("rules-op-7"));
     }
     // The first evaluation was that of the machine's first report.

@@ -108,7 +108,7 @@ function forbidden({ role }: Operator, least: ReadingRole, path: string): string
   if (isAtLeast(role, least)) return null;
   return role === "view"
     ? "look, and change nothing"
-    : "look, ask questions and end conditions of problem detectors, and change nothing else";
+    : "look, ask questions, try rules and end conditions of problem detectors, and change nothing else";
 }
 
 /**

@@ -56,7 +56,7 @@ describe("an operator with a name", () => {
       "operator",
       200,
       403,
-      "look, ask questions and end conditions of problem detectors, and change nothing else",
+      "look, ask questions, try rules and end conditions of problem detectors, and change nothing else",
     ],
     ["admin", 200, 201, null],
     ["metrics", 403, 403, "read /metrics, and nothing else"],
