@@ -1,5 +1,5 @@
 // Tests the deployment's feature rules: what they give a Node, from report to report, and how an operator applies them.
-import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, describe, expect, test } from "vitest";
 import type { FeatureRule } from "../../shared/features/rules.ts";
@@ -16,7 +16,8 @@ import {
   rulesTrialAnswerSchema,
 } from "../../shared/protocol/rules.ts";
 import { registry } from "../../worker/env.ts";
-import { passing } from "../worker/support/clock.ts";
+import { RATE_LIMITS } from "../../worker/storage/token-bucket.ts";
+import { passing, shift } from "../worker/support/clock.ts";
 import { statusResponse, tickingMachine } from "../worker/support/kube-in-between.ts";
 import {
   enrolled,
@@ -378,7 +379,7 @@ describe("an operator", () => {
     expect(audit.body.entries).toMatchObject([{ what: "rules.undo", detail: "to 0" }]);
   });
 
-  test("features that change with each report → evaluated four times, and then once a minute", async () => {
+  test("features that change with each report → evaluated four times, then once in ten minutes, evicted or not", async () => {
     const report = await withDevices("rules-op-7");
     await apply([object("o", labRule("aaa7", "seven"))]);
     await rolledOut();
@@ -386,9 +387,13 @@ describe("an operator", () => {
     for (let at = 0; at < 8; at++) {
       await report(...(at % 2 === 0 ? ["aaa7"] : []));
       shown.push(await labelOf("rules-op-7"));
+      await evictDurableObject(env.NODES.getByName("rules-op-7"));
     }
     // The first evaluation was that of the machine's first report.
     expect(shown).toEqual(["seven", undefined, ...Array<string>(6).fill("seven")]);
+    shift(RATE_LIMITS.rulings.everyMs);
+    await report();
+    expect(await labelOf("rules-op-7")).toBeUndefined();
     await apply([]);
     await rolledOut();
   });

@@ -10,7 +10,7 @@ import { withDeadline } from "../kube/deadline.ts";
 import { logNote } from "../log.ts";
 import type { RulesOrder, RuleSet } from "../registry/rules.ts";
 import type { Enrolment, NodeRecordStore } from "../storage/records.ts";
-import { RATE_LIMITS, take, type TokenBucket, tokensAt } from "../storage/token-bucket.ts";
+import { RATE_LIMITS, take, tokensAt } from "../storage/token-bucket.ts";
 import type { KnownFacts } from "./known-facts.ts";
 
 /** The time limit of a request to the registry: a report waits for it. */
@@ -34,7 +34,6 @@ export type RulesChange = Omit<RulesTrial["changes"][number], "name">;
 export class Ruling {
   readonly #with: RulingDependencies;
   #againAtMs = 0;
-  #bucket: TokenBucket | undefined;
 
   constructor(dependencies: RulingDependencies) {
     this.#with = dependencies;
@@ -42,14 +41,14 @@ export class Ruling {
 
   /** Reports whether keepUp would evaluate the rules. */
   isDue(): boolean {
+    const ruled = this.#with.state.records.get("ruled");
     const nowMs = this.#with.nowMs();
-    const isAllowed = nowMs >= this.#againAtMs && tokensAt(this.#bucket, RATE_LIMITS.rulings, nowMs) >= 1;
-    return isAllowed && this.#with.state.records.get("ruled")?.isDue === true;
+    if (!ruled?.isDue || nowMs < this.#againAtMs) return false;
+    return tokensAt(ruled.bucket, RATE_LIMITS.rulings, nowMs) >= 1;
   }
 
   /** Evaluates the rules if that is due. Waits at most a second; after a failure a later report tries again. */
   async keepUp(): Promise<void> {
-    this.#bucket = take(this.#bucket, RATE_LIMITS.rulings, this.#with.nowMs()).bucket;
     const { revision = 0 } = this.#with.state.records.get("ruled") ?? {};
     if (!(await this.#follow(revision))) this.#againAtMs = this.#with.nowMs() + AGAIN_MS;
   }
@@ -62,7 +61,9 @@ export class Ruling {
     if (set?.revision !== revision) throw new Error("the registry has sent no rules of this revision");
     const result = await this.#evaluate(set.objects);
     const isChanged = this.#changes(enrolment, result).length > 0;
-    if (!isChanged || mayChange) this.#with.state.records.put("ruled", { revision, result });
+    const { bucket } = this.#with.state.records.get("ruled") ?? {};
+    if (!isChanged || mayChange)
+      this.#with.state.records.put("ruled", { revision, result, ...(bucket && { bucket }) });
     return isChanged;
   }
 
@@ -86,9 +87,11 @@ export class Ruling {
       if (!set) return false;
       const result = await this.#evaluate(set.objects);
       const { records } = this.#with.state;
+      const known = records.get("ruled");
+      const { bucket } = take(known?.bucket, RATE_LIMITS.rulings, this.#with.nowMs());
       // A rollout may have brought a later set while the registry answered.
-      if ((records.get("ruled")?.revision ?? 0) === revision)
-        records.put("ruled", { revision: set.revision, result });
+      if ((known?.revision ?? 0) === revision)
+        records.put("ruled", { revision: set.revision, result, bucket });
       return true;
     } catch (error) {
       logNote({ message: "the rules were not evaluated", error: String(error) });

@@ -198,9 +198,10 @@ export interface NodeRecords {
   process: { startId: string; registrations?: TokenBucket; freshEvents?: TokenBucket };
   /**
    * The result of the deployment's rules for the machine's features, and the revision of the rules. `isDue`: the
-   * features or the rules have changed since. Absent as long as the machine knows of no rules.
+   * features or the rules have changed since. `bucket`: of evaluations, so that an eviction allows no more of them. Absent
+   * as long as the machine knows of no rules.
    */
-  ruled: { revision: number; result?: RulesResult; isDue?: true };
+  ruled: { revision: number; result?: RulesResult; isDue?: true; bucket?: TokenBucket };
   /** The taints of rules that the Node was given; absent without one. */
   ruleTaints: readonly Taint[];
   /** The maintenance that an operator has ordered; absent without one, and once the Node shows its end. */

@@ -29,8 +29,11 @@ export const RATE_LIMITS = {
   statusBetweenReports: { atOnce: 3, everyMs: 10_000 },
   /** Writes of a machine's NodeFeature object: an hour's cause no more bytes than an hour's statuses. */
   nodeFeatures: { atOnce: 4, everyMs: 600_000 },
-  /** Evaluations of the deployment's rules for one machine: its features can take a second with many rules. */
-  rulings: { atOnce: 4, everyMs: 60_000 },
+  /**
+   * Evaluations of the deployment's rules after changes of one machine's features: they can take a second, and the fleet
+   * index writes a row for each rule that begins or ceases to match.
+   */
+  rulings: { atOnce: 4, everyMs: 600_000 },
   /** Lines of history about outages that machines report. */
   outageLines: { atOnce: 6, everyMs: 600_000 },
   /** Updates of the fleet index, which receives the updates of all machines. */
