@@ -168,6 +168,7 @@ export class Removal {
       return true;
     };
     const connect = upkeep.connector(spend);
+    // A NodeFeature that this leaves goes with the Node, which is its owner.
     await upkeep.publish();
     const remove = () => removeWhatIsThere(env, state.records, () => connect(WITHIN_MS), name);
     const first = await remove();

@@ -72,7 +72,7 @@ export class Upkeep {
     this.#state = state;
     this.#token = heldToken(env);
     this.#cluster = new ClusterStanding(env);
-    this.#features = new Publishing(env, state, () => this.#kube());
+    this.#features = new Publishing(env, state, () => this.#kube(!state.keys.enrolled()));
   }
 
   /** The request budget, created at first use: in the constructor, an invalid variable would make each alarm fail. */
@@ -441,7 +441,8 @@ export class Upkeep {
     };
   }
 
-  #kube(): KubeClient {
-    return this.connector((what) => this.#requests.take(what))(ALARM_WITHIN_MS);
+  /** `isRefused`: the machine's keys are, so that it causes no more requests, and its features leave the cluster at once. */
+  #kube(isRefused = false): KubeClient {
+    return this.connector((what) => this.#requests.take(what, isRefused))(ALARM_WITHIN_MS);
   }
 }

@@ -103,11 +103,15 @@ export class RequestBudget {
     this.#left = records.get("requestsLeft");
   }
 
-  /** Takes one request from the budget; returns false if the request must not be made. Call it before each request. */
-  take(asked: RequestKind): boolean {
+  /**
+   * Takes one request from the budget; returns false if the request must not be made. Call it before each request.
+   * `mayOverdraw`: the request is made anyway, as with `spend`.
+   */
+  take(asked: RequestKind, mayOverdraw = false): boolean {
     const isAllowed = this.allows(asked);
     if (isAllowed) this.#left = afterRequest(this.#now(), asked);
-    return isAllowed;
+    else if (mayOverdraw) this.spend(asked);
+    return isAllowed || mayOverdraw;
   }
 
   /** Counts a request that must be made. The request may overdraw the budget by a minute's requests at most. */

@@ -174,10 +174,11 @@ describe("features that are published for nfd-master", () => {
   });
 
   it.each([
-    ["FEATURES is off", { FEATURES: "off" }, true],
-    ["the keys are refused", variables, false],
-  ])("%s → the object is removed", async (_, more, isEnrolled) => {
-    const known = { ...records, nodeFeature: { object } };
+    ["FEATURES is off", { FEATURES: "off" }, true, {}],
+    ["the keys are refused", variables, false, {}],
+    ["the keys are refused and no request is left", variables, false, left(0)],
+  ])("%s → the object is removed", async (_, more, isEnrolled, requests) => {
+    const known = { ...requests, ...records, nodeFeature: { object } };
     const played = upkeepOf({ records: known, variables: more, isEnrolled });
     played.fetch.mockImplementation(async () => Response.json({ metadata: {}, kind: "NodeFeature" }));
     await played.upkeep.publish();
