@@ -35,7 +35,8 @@ const CLEAR_HELP = `
 The machine gets the order with the answer to its next report. A silent machine gets it once it reports again.
 
 Examples:
-  rollcall node clear edge-7 KernelDeadlock`;
+  rollcall node clear edge-7 KernelDeadlock
+  rollcall node clear edge-7 KernelDeadlock --withdraw`;
 
 export function nodeCommands(program: OperatorProgram): void {
   const node = program
@@ -115,14 +116,24 @@ function clearCommand(program: OperatorProgram, node: Command): void {
     .description(
       "End a condition that a problem detector of the machine holds, until the problem occurs again.",
     )
+    .option(
+      "--withdraw",
+      "take back an order that the machine has not got yet, for example since it is silent",
+    )
     .addHelpText("after", CLEAR_HELP)
-    .action((name: string, condition: string) =>
+    .action((name: string, condition: string, flags: { withdraw?: true }) =>
       answer(
         program,
-        { method: "POST", path: nodePath(name, "/clear"), body: { condition }, missing: noMachine(name) },
+        {
+          method: "POST",
+          path: nodePath(name, "/clear"),
+          body: { condition, ...flags },
+          missing: noMachine(name),
+        },
         shown(orderedClearingSchema, ({ silentSince }) => {
           const silent = silentSince === null ? "" : `, silent since ${printable(silentSince)}`;
-          return textOf(() => `${name}${silent}: ${condition} ends with its next report\n`);
+          const effect = flags.withdraw ? "does not end by the order" : "ends with its next report";
+          return textOf(() => `${name}${silent}: ${condition} ${effect}\n`);
         }),
       ),
     );

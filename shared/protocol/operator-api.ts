@@ -43,6 +43,8 @@ export type NodeChange = z.infer<typeof nodeChangeSchema>;
 /** The body of POST /v1/nodes/{name}/clear: the type of the condition to end. */
 export const clearSchema = z.strictObject({
   condition: plainText(DROP_IN_LIMITS.conditionLength).check(z.minLength(1)),
+  /** true withdraws an order that the machine has not followed yet. */
+  withdraw: z.optional(z.boolean()),
 });
 
 /** The query of GET /v1/audit. */

@@ -77,11 +77,11 @@ async function hanging(name: string) {
   return { ...detector, reports };
 }
 
-const clear = (name: string, condition = DEADLOCK) =>
+const clear = (name: string, condition = DEADLOCK, more: object = {}) =>
   operator<{ silentSince?: string | null; reason?: string; detail?: string }>(
     "POST",
     `/v1/nodes/${name}/clear`,
-    { condition },
+    { condition, ...more },
   );
 
 async function onNode(name: string): Promise<string | undefined> {
@@ -134,6 +134,22 @@ describe("an operator ends a condition", () => {
     const { status, body } = await clear(name);
     expect([status, body]).toEqual([202, { silentSince: expect.stringMatching(/Z$/) as string }]);
     expect(take(await reports())).toBe(1);
+  });
+
+  it("and withdraws the order → no answer has it; without an order it is a conflict", async () => {
+    const name = "clear-withdrawn";
+    const { reports, take, status } = await hanging(name);
+    const withdraw = () => clear(name, DEADLOCK, { withdraw: true });
+    expect(await withdraw()).toMatchObject({
+      status: 409,
+      body: { detail: `No order to end ${DEADLOCK} waits.` },
+    });
+    await clear(name);
+    expect(await withdraw()).toEqual({ status: 202, body: { silentSince: null } });
+    expect(take(await reports())).toBe(0);
+    expect(status()).toBe("True");
+    const audit = await operator<{ entries: AuditEntry[] }>("GET", `/v1/audit?target=${name}`);
+    expect(audit.body.entries.map(({ detail }) => detail)).toEqual([`${DEADLOCK}: withdrawn`, DEADLOCK]);
   });
 
   it("of a machine on a socket → the gateway asks for a report, whose answer has the order", async () => {

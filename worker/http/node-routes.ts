@@ -79,15 +79,16 @@ serve(nodeRoutes, "POST /v1/nodes/{name}/believe", async (c) => {
   return (await node.believe()) ? c.body(null, 204) : refuse("one-sender");
 });
 
-serve(nodeRoutes, "POST /v1/nodes/{name}/clear", async (c, { body: { condition } }) => {
+serve(nodeRoutes, "POST /v1/nodes/{name}/clear", async (c, { body: { condition, withdraw } }) => {
   const name = c.req.param("name");
   const node = await knownNode(c.env, name);
-  const refused = await node?.clear(condition, true);
+  const refused = await node?.clear(condition, true, withdraw);
   if (!node || !refused) return refuse("not-found");
   if (!refused.ok) return refuse("conflict", { detail: refused.error });
-  const record = { who: c.var.operator.who, what: "node.clear", target: name, detail: condition } as const;
+  const detail = withdraw ? `${condition}: withdrawn` : condition;
+  const record = { who: c.var.operator.who, what: "node.clear", target: name, detail } as const;
   if (!(await registry(c.env).noteAbout(record)).ok) return refuse("not-found");
-  const ordered = await node.clear(condition, false);
+  const ordered = await node.clear(condition, false, withdraw);
   if (!ordered) return refuse("not-found");
   return ordered.ok
     ? c.json(ordered.value satisfies OrderedClearing, 202)

@@ -9,16 +9,18 @@ import type { MachineState } from "./machine-state.ts";
 type Stored = Pick<MachineState, "records">;
 
 /**
- * Stores an order to end the condition; with `isDry`, only checks it. Fails with the reason why no operator can end the
- * condition. Returns null if no machine is enrolled.
+ * Stores an order to end the condition, or with `isWithdrawn` removes it; with `isDry`, only checks that. Fails with the
+ * reason why no operator can do so. Returns null if no machine is enrolled.
  */
 export function orderClearing(
   { records }: Stored,
   condition: string,
   isDry: boolean,
+  isWithdrawn = false,
 ): Result<OrderedClearing> | null {
   const enrolment = records.get("enrolment");
   if (!enrolment || records.get("isLeaving")) return null;
+  if (isWithdrawn) return withdrawn({ records }, condition, isDry);
   if (enrolment.isRevoked) return failure("The machine's keys are revoked, so that it gets no orders.");
   const held = heldIn({ records }) ?? {};
   // A machine may claim to hold even the kubelet's conditions.
@@ -26,8 +28,26 @@ export function orderClearing(
   const mark = isHeld ? held[condition] : undefined;
   if (mark === undefined) return failure(unheldText({ records }, condition));
   if (!isDry) records.put("clearings", { ...records.get("clearings"), [condition]: mark });
+  return success(contactOf({ records }));
+}
+
+/** Removes an order that waits, so that later answers do not have it. Fails if none does. */
+function withdrawn({ records }: Stored, condition: string, isDry: boolean): Result<OrderedClearing> {
+  const ordered = Object.entries(records.get("clearings") ?? {});
+  const others = ordered.filter(([type]) => type !== condition);
+  if (others.length === ordered.length) return failure(`No order to end ${condition} waits.`);
+  if (!isDry) putOrders({ records }, others);
+  return success(contactOf({ records }));
+}
+
+function putOrders({ records }: Stored, orders: [condition: string, mark: string][]): void {
+  if (orders.length === 0) records.remove("clearings");
+  else records.put("clearings", Object.fromEntries(orders));
+}
+
+function contactOf({ records }: Stored): OrderedClearing {
   const silentSinceMs = records.get("silentSinceMs") ?? null;
-  return success({ silentSince: silentSinceMs === null ? null : new Date(silentSinceMs).toISOString() });
+  return { silentSince: silentSinceMs === null ? null : new Date(silentSinceMs).toISOString() };
 }
 
 /**
@@ -39,8 +59,7 @@ export function dueClearings({ records }: Stored): Pick<ReportAnswer, "clears"> 
   const held = heldIn({ records });
   if (!ordered || !held) return {};
   const due = Object.entries(ordered).filter(([condition, mark]) => held[condition] === mark);
-  if (due.length === 0) records.remove("clearings");
-  else records.put("clearings", Object.fromEntries(due));
+  putOrders({ records }, due);
   return due.length === 0 ? {} : { clears: due.map(([condition, mark]) => ({ condition, mark })) };
 }
 

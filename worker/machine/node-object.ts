@@ -376,10 +376,10 @@ export class NodeObject extends StoredObject {
     return isDone;
   }
 
-  /** Ends a condition that a problem detector holds; with `isDry`, only checks that. As orderClearing. */
-  clear(condition: string, isDry: boolean): ReturnType<typeof orderClearing> {
-    const ordered = orderClearing(this.#state, condition, isDry);
-    this.#atOnce(!isDry && ordered?.ok === true);
+  /** Ends a condition that a problem detector holds, or withdraws the order. As orderClearing. */
+  clear(condition: string, isDry: boolean, isWithdrawn = false): ReturnType<typeof orderClearing> {
+    const ordered = orderClearing(this.#state, condition, isDry, isWithdrawn);
+    this.#atOnce(!isDry && !isWithdrawn && ordered?.ok === true);
     return ordered;
   }
 

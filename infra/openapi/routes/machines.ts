@@ -124,8 +124,10 @@ export const MACHINES_DESCRIPTIONS = {
     "POST /v1/nodes/{name}/clear": {
       id: "clearCondition",
       what: "End a condition that a problem detector of the machine holds, until the problem occurs again",
-      more: "The machine gets the order with the answer to its next report. A silent machine gets it once it reports again.",
-      answers: { 202: json("The order is stored.", { orderedClearingSchema }) },
+      more:
+        "The machine gets the order with the answer to its next report. A silent machine gets it once it reports again. " +
+        "`withdraw` takes back an order that waits.",
+      answers: { 202: json("The order is stored or withdrawn.", { orderedClearingSchema }) },
     },
     "POST /v1/nodes/{name}/revoke": {
       id: "revokeMachine",

@@ -68,21 +68,24 @@ describe("one machine", () => {
     expect(asked()).toEqual([{ method, path, body: null }]);
   });
 
-  test.each<[silentSince: string | null, says: string]>([
-    [null, "edge-7: KernelDeadlock ends with its next report\n"],
+  test.each<[silentSince: string | null, flags: { withdraw?: true }, says: string]>([
+    [null, {}, "edge-7: KernelDeadlock ends with its next report\n"],
     [
       "2026-01-01T11:00:00Z",
+      {},
       "edge-7, silent since 2026-01-01T11:00:00Z: KernelDeadlock ends with its next report\n",
     ],
-  ])("clear, of a machine that is silent since %s → %s", async (silentSince, says) => {
+    [null, { withdraw: true }, "edge-7: KernelDeadlock does not end by the order\n"],
+  ])("clear, of a machine that is silent since %s, %j → %s", async (silentSince, flags, says) => {
     answer = () => ({ status: 202, body: { silentSince } });
-    expect(await run(["node", "clear", "edge-7", "KernelDeadlock"])).toEqual({
+    const more = Object.keys(flags).map((flag) => `--${flag}`);
+    expect(await run(["node", "clear", "edge-7", "KernelDeadlock", ...more])).toEqual({
       code: 0,
       stdout: says,
       stderr: "",
     });
     expect(asked()).toEqual([
-      { method: "POST", path: "/v1/nodes/edge-7/clear", body: { condition: "KernelDeadlock" } },
+      { method: "POST", path: "/v1/nodes/edge-7/clear", body: { condition: "KernelDeadlock", ...flags } },
     ]);
   });
 
