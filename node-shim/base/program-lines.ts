@@ -1,7 +1,7 @@
-// Runs a program without a shell, and yields the lines of its output while they come. Kills the program's process
-// group when its caller stops reading, or when its time is over.
+// Runs a program without a shell, and yields the lines of its output while they come: one by one, or as texts. Kills the
+// program's process group when its caller stops reading, or when its time is over.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import type { Readable } from "node:stream";
+import { getDefaultHighWaterMark, type Readable, setDefaultHighWaterMark } from "node:stream";
 import { childEnvironment, endText, killGroup, MAX_ERROR_CHARACTERS } from "./child.ts";
 import { codeOf } from "./fault.ts";
 
@@ -23,15 +23,27 @@ interface ProgramOptions {
 export async function* programLines(
   program: string,
   args: readonly string[],
+  options: ProgramOptions,
+): AsyncGenerator<string> {
+  const { separator = "\n" } = options;
+  for await (const text of programText(program, args, options)) yield* text.split(separator).slice(0, -1);
+}
+
+/** Yields texts of whole lines, each with its separator. Otherwise as programLines. */
+export async function* programText(
+  program: string,
+  args: readonly string[],
   { signal, anyExitCode = false, name = program, separator = "\n" }: ProgramOptions,
 ): AsyncGenerator<string> {
-  const child = spawn(program, args, {
-    // The program gets its own process group, so that killGroup reaches every process that the program starts.
-    detached: true,
-    cwd: "/",
-    env: childEnvironment(),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = withoutReadAhead(() =>
+    spawn(program, args, {
+      // The program gets its own process group, so that killGroup reaches every process that the program starts.
+      detached: true,
+      cwd: "/",
+      env: childEnvironment(),
+      stdio: ["ignore", "pipe", "pipe"],
+    }),
+  );
   let group = child.pid;
   const kill = () => {
     killGroup(group);
@@ -66,6 +78,17 @@ export async function* programLines(
   }
 }
 
+/** Returns what `make` returns, whose streams read only on demand: each read of a program's line wakes this process. */
+function withoutReadAhead<T>(make: () => T): T {
+  const before = getDefaultHighWaterMark(false);
+  setDefaultHighWaterMark(false, 1);
+  try {
+    return make();
+  } finally {
+    setDefaultHighWaterMark(false, before);
+  }
+}
+
 /** Resolves with the reason why the program did not start, or did not end with 0; null if it did. */
 function faultAtEnd(
   child: ChildProcessByStdio<null, Readable, Readable>,
@@ -85,21 +108,19 @@ function faultAtEnd(
   });
 }
 
-/** Splits a stream into lines. Ends quietly if the stream is destroyed. */
+/** Yields a stream's texts of whole lines, each with its separator. Ends quietly if the stream is destroyed. */
 async function* linesOf(stream: Readable, separator: string): AsyncGenerator<string> {
   stream.setEncoding("utf8");
   let rest = "";
   try {
     for await (const chunk of stream as AsyncIterable<string>) {
-      const parts = chunk.split(separator);
-      for (const part of parts.slice(0, -1)) {
-        yield rest + part;
-        rest = "";
-      }
-      rest = (rest + (parts.at(-1) ?? "")).slice(0, LINE_LENGTH);
+      const text = rest + chunk;
+      const end = text.lastIndexOf(separator) + 1;
+      rest = text.slice(end, end + LINE_LENGTH);
+      if (end > 0) yield text.slice(0, end);
     }
   } catch (error) {
     if (codeOf(error) !== "ERR_STREAM_PREMATURE_CLOSE" && codeOf(error) !== "ABORT_ERR") throw error;
   }
-  if (rest !== "") yield rest;
+  if (rest !== "") yield rest + separator;
 }

@@ -5,7 +5,7 @@ import { cpuMs, monotonicMs, pause, wallMs } from "../base/clock.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { type CloudFlags, machineCloud } from "../sources/cloud/provider.ts";
-import { programLines } from "../base/program-lines.ts";
+import { programText } from "../base/program-lines.ts";
 import { dropInFolder } from "../sources/drop-ins/drop-ins.ts";
 import { bootID, firstProcessMs } from "../sources/kernel/names.ts";
 import { type ProblemDetectors, problemDetectors } from "../sources/problems/detectors.ts";
@@ -85,7 +85,7 @@ export function machineDetectors(
     wallMs,
     uptimeMs: () => uptime() * 1000,
     firstProcessMs: () => valueOr(firstProcessMs("/"), 0),
-    run: programLines,
+    run: programText,
     runForCode,
     pause: (ms, signal) => pause(ms, { signal, ref: false }),
     store: state === undefined ? null : problemStore(state, valueOr(bootID("/"), ""), wallMs, warnOf),

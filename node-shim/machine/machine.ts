@@ -5,7 +5,7 @@ import { parseDuration } from "../../shared/go/duration.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { vitalsWithinSchema } from "../../shared/protocol/fit.ts";
 import { printableTexts } from "../../shared/protocol/printable.ts";
-import type { Clearing } from "../../shared/protocol/problems.ts";
+import type { Clearing, Problems } from "../../shared/protocol/problems.ts";
 import type { SIGNALS, Vitals } from "../../shared/protocol/report.ts";
 import type { Settings } from "../../shared/protocol/settings.ts";
 import { valueOr } from "../../shared/result.ts";
@@ -125,7 +125,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
 function listenTo(runtime: Pick<Machine, "listen">, detectors: ProblemDetectors | null): Machine["listen"] {
   return (see) => {
     runtime.listen(see);
-    detectors?.start(() => see({ problems: problemsText(detectors.facts()) }));
+    detectors?.start((problems) => see({ problems: problemsText(problems) }));
   };
 }
 
@@ -278,7 +278,7 @@ export interface Seen extends Partial<Vitals> {
 }
 
 /** Returns a text that differs after each event of a problem detector; "" before the first one. */
-export function problemsText(problems: Facts["problems"]): string {
+export function problemsText(problems: Pick<Problems, "start" | "events"> | undefined): string {
   const last = problems?.events.at(-1);
   return last === undefined ? "" : `${problems?.start} ${last.n}`;
 }

@@ -127,7 +127,7 @@ export interface PluginRule {
 export interface PluginMonitorConfig {
   plugin: "custom";
   everyMs: number;
-  /** The most characters of a program's output that count. */
+  /** The most bytes of a program's output that count. */
   outputLength: number;
   concurrency: number;
   /** Whether another message of a condition that is True is a change. */
@@ -147,9 +147,16 @@ export function parseMonitor(text: string): Result<LogMonitorConfig | PluginMoni
   } catch (error) {
     return failure(`is not JSON: ${(error as Error).message}`);
   }
-  const isCustom = typeof json === "object" && json !== null && "plugin" in json && json.plugin === "custom";
-  return isCustom ? read(pluginFileSchema, json, pluginMonitor) : read(fileSchema, json, compiled);
+  if (typeof json !== "object" || json === null || Array.isArray(json))
+    return failure("must be a JSON object");
+  if (!("plugin" in json)) return failure(NO_PLUGIN);
+  return json.plugin === "custom"
+    ? read(pluginFileSchema, json, pluginMonitor)
+    : read(fileSchema, json, compiled);
 }
+
+const NO_PLUGIN =
+  "/plugin: is missing: name files of system-log-monitor and custom-plugin-monitor; --send-usage replaces system-stats-monitor";
 
 function read<Schema extends z.ZodMiniType, T>(
   schema: Schema,

@@ -21,8 +21,8 @@ interface DetectorOptions extends Omit<MonitorOptions, "record" | "warn"> {
 }
 
 export interface ProblemDetectors {
-  /** Restores the stored conditions and starts all monitors. Calls `changed` after each read. */
-  start: (changed: () => void) => void;
+  /** Restores the stored conditions and starts all monitors. Calls `changed` with the events after each read. */
+  start: (changed: (events: Omit<Problems, "held">) => void) => void;
   /** Returns each monitor's result, by the path of its file. */
   dropIns: () => ReadonlyMap<string, Remembered>;
   /** Returns the events, and the conditions that an operator can end. */
@@ -56,8 +56,9 @@ export function problemDetectors(options: DetectorOptions): ProblemDetectors {
       isStarted = true;
       for (const [path, each] of store?.read() ?? []) monitors.get(path)?.restore(each);
       noticed = () => {
+        events.settle();
         keep();
-        changed();
+        changed(events.facts());
       };
       for (const monitor of monitors.values()) void monitor.run(stopping.signal, noticed);
     },

@@ -43,7 +43,7 @@ export function logMonitor(config: LogMonitorConfig, options: MonitorOptions): M
   async function readOnce(signal: AbortSignal, changed: () => void): Promise<void> {
     for await (const lines of read(signal)) {
       fault = null;
-      await inPortions(lines, (line) => match(line).forEach(notice), { ...options, changed, signal });
+      await inPortions(match(lines), notice, { ...options, changed, signal });
       conditions.expire();
       changed();
     }
@@ -97,21 +97,22 @@ interface Portions extends Pick<MonitorOptions, "nowMs" | "cpuMs" | "pause"> {
   changed: () => void;
 }
 
-/** Calls `take` with each line. Pauses after each WORK_MS, so that it uses a tenth of a CPU. */
+/** Calls `take` with each match of each line. Pauses after each WORK_MS, so that it uses a tenth of a CPU. */
 async function inPortions(
-  lines: readonly string[],
-  take: (line: string) => void,
+  matched: Iterable<readonly Found[]>,
+  take: (found: Found) => void,
   { nowMs, cpuMs, pause, signal, changed }: Portions,
 ): Promise<void> {
-  let [beganMs, usedMs] = [nowMs(), cpuMs()];
-  for (const line of lines) {
-    take(line);
-    if (nowMs() - beganMs < WORK_MS) continue;
+  let began: { nowMs: number; cpuMs: number } | null = null;
+  for (const found of matched) {
+    found.forEach(take);
+    began ??= { nowMs: nowMs(), cpuMs: cpuMs() };
+    if (nowMs() - began.nowMs < WORK_MS) continue;
     changed();
     // One line may cost more than WORK_MS. The time of other programs on the CPU is no work of the monitor.
-    await pause(9 * (cpuMs() - usedMs), signal);
+    await pause(9 * (cpuMs() - began.cpuMs), signal);
     if (signal.aborted) return;
-    [beganMs, usedMs] = [nowMs(), cpuMs()];
+    began = null;
   }
 }
 

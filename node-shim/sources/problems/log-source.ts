@@ -1,18 +1,19 @@
 // Reads the lines of logs while they are written: a file, systemd's journal, or the kernel's own buffer. Each source
-// yields a batch of raw lines in each turn, also an empty one, and throws if it cannot be read.
-import { closeSync, openSync, readSync, type Stats } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+// yields the text of whole raw lines in each turn, also an empty one, and throws if it cannot be read.
+import { closeSync, openSync, readSync } from "node:fs";
 import { timeLayout } from "../../../shared/go/time-layout.ts";
 import { compileExpression, type Expression } from "../../../shared/go/regexp.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { codeOf } from "../../base/fault.ts";
 import { FOR_READING } from "../../base/ownership.ts";
-import type { programLines } from "../../base/program-lines.ts";
+import type { programText } from "../../base/program-lines.ts";
 import type { LogMonitorConfig } from "./config.ts";
+import { FollowedFile, TURN_BYTES } from "./log-file.ts";
 import type { LogLine } from "./matcher.ts";
 
 export interface LogSource {
-  read: (signal: AbortSignal) => AsyncIterable<readonly string[]>;
+  /** Yields texts of raw lines, each with its line break. */
+  read: (signal: AbortSignal) => AsyncIterable<string>;
   lineOf: (raw: string) => LogLine | null;
   /** Returns a text as it is in raw lines. */
   asWritten: (text: string) => string;
@@ -26,17 +27,20 @@ export interface SourceOptions {
   uptimeMs: () => number;
   /** Returns when the first process started, in milliseconds since the kernel's start: in a container much later. */
   firstProcessMs: () => number;
-  run: typeof programLines;
+  run: typeof programText;
   /** Waits until the next turn, typically the next second, or until the signal is aborted. */
   turn: (signal: AbortSignal) => Promise<void>;
+  pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Logs that lines were lost. */
+  warn: (message: string) => void;
 }
 
-const CHUNK_BYTES = 64 * 1024;
-/** The most bytes of a turn, so that a flood costs a bounded time. The rest follows with the next turn. */
-const TURN_BYTES = 1024 * 1024;
-/** The most bytes before the end of a file that a monitor reads at its start. */
-const LOOKBACK_BYTES = 4 * 1024 * 1024;
-const MOST_LINE = 64 * 1024;
+/** Milliseconds between two reads of a file that has more bytes than one read takes. */
+const BEHIND_MS = 200;
+
+/** Milliseconds between two reads of a program's output, and the characters after which there is no wait. */
+const OUTPUT_MS = 1000;
+const FULL_OUTPUT = 16 * 1024;
 
 /** Returns the source of a monitor's lines. Fails with the field of the configuration that is wrong. */
 export function logSource(config: LogMonitorConfig, options: SourceOptions): Result<LogSource> {
@@ -59,7 +63,7 @@ export function logSource(config: LogMonitorConfig, options: SourceOptions): Res
 function kernelSource(options: SourceOptions): LogSource {
   if (!isKernelBufferReadable()) return journalSource(OF_KERNEL, OF_KERNEL, options);
   return {
-    read: (signal) => readKernelBuffer(signal, options.turn),
+    read: (signal) => readKernelBuffer(signal, options),
     lineOf: recordLine(options),
     asWritten: (text) => text,
   };
@@ -78,15 +82,12 @@ function isKernelBufferReadable(): boolean {
 }
 
 /** Yields the records of the kernel's buffer. A read returns one record, and never waits. */
-async function* readKernelBuffer(
-  signal: AbortSignal,
-  turn: SourceOptions["turn"],
-): AsyncGenerator<readonly string[]> {
+async function* readKernelBuffer(signal: AbortSignal, { turn, warn }: SourceOptions): AsyncGenerator<string> {
   const device = openSync(KERNEL_BUFFER, FOR_READING);
   const buffer = Buffer.alloc(8192);
   try {
     while (!signal.aborted) {
-      yield recordsIn(device, buffer);
+      yield recordsIn(device, buffer, () => warn(LOST_RECORDS));
       await turn(signal);
     }
   } finally {
@@ -94,24 +95,28 @@ async function* readKernelBuffer(
   }
 }
 
-function recordsIn(device: number, buffer: Buffer): string[] {
-  const records: string[] = [];
+const LOST_RECORDS =
+  "the kernel has overwritten messages that were not read: log_buf_len makes its buffer larger";
+
+function recordsIn(device: number, buffer: Buffer, lost: () => void): string {
+  let records = "";
   for (let bytes = 0; bytes < TURN_BYTES;) {
     try {
       const read = readSync(device, buffer);
       bytes += read;
-      records.push(buffer.toString("utf8", 0, read));
+      records += buffer.toString("utf8", 0, read);
     } catch (error) {
       const code = codeOf(error);
-      // EPIPE: the kernel has overwritten records that were not read, and continues with the oldest one.
       if (code === "EAGAIN") break;
-      if (code !== "EPIPE") throw error;
+      // The kernel has overwritten records that were not read, and continues with the oldest one.
+      if (code === "EPIPE") lost();
+      else throw error;
     }
   }
   return records;
 }
 
-/** Parses a record of /dev/kmsg: `PRIORITY,NUMBER,MICROSECONDS,FLAGS;MESSAGE`, then lines with fields. */
+/** Parses a record of /dev/kmsg: `PRIORITY,NUMBER,MICROSECONDS,FLAGS;MESSAGE`. The fields after it are other lines. */
 function recordLine({ sinceMs, wallMs, uptimeMs }: SourceOptions): LogSource["lineOf"] {
   return (raw) => {
     const [, micros, message = ""] = /^\d+,\d+,(\d+),[^;]*;([^\n]*)/.exec(raw) ?? [];
@@ -134,7 +139,7 @@ function journalSource(
   checked: readonly string[] | null,
   options: SourceOptions,
 ): LogSource {
-  const { sinceMs, run, turn } = options;
+  const { sinceMs, run, turn, pause } = options;
   let last = "";
   return {
     async *read(signal) {
@@ -143,10 +148,14 @@ function journalSource(
       if (fault !== null) throw new Error(fault);
       const from =
         cursor === undefined ? `--since=@${Math.floor(sinceMs / 1000)}` : `--after-cursor=${cursor}`;
-      const lines = run("journalctl", ["--follow", "--no-tail", ...SHAPE, from, ...matches], { signal });
-      for await (const batch of eachTurn(lines, () => turn(signal))) {
-        last = batch.at(-1) ?? last;
-        yield batch;
+      const texts = run("journalctl", ["--follow", "--no-tail", ...SHAPE, from, ...matches], { signal });
+      for await (const text of eachTurn(
+        texts,
+        () => turn(signal),
+        () => pause(OUTPUT_MS, signal),
+      )) {
+        last = text.slice(text.lastIndexOf("\n", text.length - 2) + 1) || last;
+        yield text;
       }
     },
     lineOf(raw) {
@@ -170,8 +179,8 @@ async function journalFault(
   signal: AbortSignal,
 ): Promise<string | null> {
   const oldest = async (more: readonly string[]): Promise<JournalEntry | null> => {
-    const lines = run("journalctl", ["--boot", ...SHAPE, ...more], { signal, anyExitCode: true });
-    for await (const line of lines) return entryOf(line);
+    const texts = run("journalctl", ["--boot", ...SHAPE, ...more], { signal, anyExitCode: true });
+    for await (const text of texts) return entryOf(text.slice(0, text.indexOf("\n")));
     return null;
   };
   if ((await oldest(matches)) !== null) return null;
@@ -193,27 +202,33 @@ function entryOf(raw: string): JournalEntry | null {
   }
 }
 
-/** Yields the lines of each turn. The first batch comes after a turn, so that a program that fails has failed. */
+/**
+ * Yields the text of each turn. The first one comes after a turn, so that a program that fails has failed. Pauses after
+ * short texts: journalctl writes each line alone, and to wake this process for each line costs more than to search it.
+ */
 async function* eachTurn(
-  lines: AsyncIterable<string>,
+  texts: AsyncIterable<string>,
   turn: () => Promise<void>,
-): AsyncGenerator<readonly string[]> {
-  let batch: string[] = [];
-  let bytes = 0;
+  pause: () => Promise<void>,
+): AsyncGenerator<string> {
+  let batch = "";
   let wake = () => {};
   const reading = (async () => {
-    for await (const line of lines) {
-      batch.push(line);
-      bytes += line.length;
+    let isAhead = false;
+    for await (const text of texts) {
+      batch += text;
+      // The stream has read one line ahead. The text after it is the rest of the program's output.
+      isAhead = !isAhead;
       // The program waits until the batch is taken.
-      if (bytes >= TURN_BYTES) await new Promise<void>((resolve) => (wake = resolve));
+      if (batch.length >= TURN_BYTES) await new Promise<void>((resolve) => (wake = resolve));
+      else if (!isAhead && text.length < FULL_OUTPUT) await pause();
     }
     return true;
   })();
   for (let isOver = false; !isOver;) {
     isOver = await Promise.race([reading, turn().then(() => false)]);
     const taken = batch;
-    [batch, bytes] = [[], 0];
+    batch = "";
     wake();
     yield taken;
   }
@@ -224,100 +239,20 @@ function fileSource(config: LogMonitorConfig, options: SourceOptions): Result<Lo
   if (!lineOf.ok) return lineOf;
   if (config.logPath === "") return failure("/logPath: must name a file");
   return success({
-    read: (signal) => readFileLines(config.logPath, signal, options.turn),
+    async *read(signal) {
+      const file = await FollowedFile.open(config.logPath, options.warn);
+      try {
+        while (!signal.aborted) {
+          yield await file.read();
+          await (file.isBehind ? options.pause(BEHIND_MS, signal) : options.turn(signal));
+        }
+      } finally {
+        await file.close();
+      }
+    },
     lineOf: lineOf.value,
     asWritten: (text) => Buffer.from(text).toString("latin1"),
   });
-}
-
-/** The most turns for which the path may have no file, as between two steps of a rotation. */
-const MISSING_TURNS = 5;
-
-/** Yields the lines that are written to a file. Follows the path to a new file, and begins again in a shorter one. */
-async function* readFileLines(
-  path: string,
-  signal: AbortSignal,
-  turn: SourceOptions["turn"],
-): AsyncGenerator<readonly string[]> {
-  let place = await openedAt(path, (bytes) => Math.max(0, bytes - LOOKBACK_BYTES));
-  const buffer = Buffer.alloc(CHUNK_BYTES);
-  try {
-    // The first line may be a part of one.
-    let isPart = place.position > 0;
-    let missing = 0;
-    let isReplaced = false;
-    while (!signal.aborted) {
-      const { lines, isAtEnd } = await readOn(place, buffer);
-      if (isPart && lines.length > 0) {
-        lines.shift();
-        isPart = false;
-      }
-      yield lines;
-      await turn(signal);
-      const now = isAtEnd ? await statOrNull(path) : undefined;
-      missing = now === null ? missing + 1 : 0;
-      if (missing > MISSING_TURNS) throw new Error(`${path} is missing`);
-      if (!now || (now.ino === place.inode && now.size >= place.position)) continue;
-      // Programs may have written to the replaced file since it was read.
-      if (now.ino !== place.inode && !isReplaced) {
-        isReplaced = true;
-        continue;
-      }
-      isReplaced = false;
-      const next = await openedAt(path, () => 0);
-      await place.file.close();
-      place = next;
-    }
-  } finally {
-    await place.file.close();
-  }
-}
-
-interface Place {
-  file: FileHandle;
-  inode: number;
-  position: number;
-  /** The beginning of a line whose end is not written yet. */
-  rest: string;
-}
-
-async function openedAt(path: string, position: (bytes: number) => number): Promise<Place> {
-  let file: FileHandle;
-  try {
-    file = await open(path, FOR_READING);
-  } catch (error) {
-    throw new Error(`${path} cannot be read (${codeOf(error)})`, { cause: error });
-  }
-  const stats = await file.stat();
-  if (stats.isFile()) return { file, inode: stats.ino, position: position(stats.size), rest: "" };
-  await file.close();
-  throw new Error(`${path} is not a file`);
-}
-
-/** Returns the path's status; null if the path is missing. */
-async function statOrNull(path: string): Promise<Stats | null> {
-  try {
-    return await stat(path);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return null;
-    throw error;
-  }
-}
-
-/** Reads whole lines, of at most TURN_BYTES. */
-async function readOn(place: Place, buffer: Buffer): Promise<{ lines: string[]; isAtEnd: boolean }> {
-  const lines: string[] = [];
-  for (let bytes = 0; bytes < TURN_BYTES;) {
-    const { bytesRead } = await place.file.read(buffer, 0, CHUNK_BYTES, place.position);
-    bytes += bytesRead;
-    place.position += bytesRead;
-    // The bytes stay bytes, since a character may be cut at the end of a chunk.
-    const parts = (place.rest + buffer.toString("latin1", 0, bytesRead)).split("\n");
-    place.rest = (parts.pop() ?? "").slice(0, MOST_LINE);
-    for (const part of parts) lines.push(part);
-    if (bytesRead < CHUNK_BYTES) return { lines, isAtEnd: true };
-  }
-  return { lines, isAtEnd: false };
 }
 
 /** Returns the parser of a file's lines: of each expression's groups, upstream uses the last one. */

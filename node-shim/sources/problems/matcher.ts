@@ -1,6 +1,6 @@
-// Finds the lines of a log that an expression matches, as node-problem-detector's buffer of lines does. A line without
-// any of the expressions' required texts costs one search, as most lines of a log do. An expression that matches no line
-// break is compared with the last line alone.
+// Finds the lines of a log that an expression matches, as node-problem-detector's buffer of lines does. One search skips
+// all lines without any of the expressions' required texts, as most lines of a log are. An expression that matches no
+// line break is compared with the last line alone.
 import type { Expression } from "../../../shared/go/regexp.ts";
 import { quoteMeta } from "../../../shared/go/strings.ts";
 
@@ -8,9 +8,9 @@ import { quoteMeta } from "../../../shared/go/strings.ts";
 const LINE_LENGTH = 4096;
 /** The most characters of the lines that an expression is matched with: ten lines, also of a larger buffer. */
 const TEXT_LENGTH = 10 * (LINE_LENGTH + 1);
-/** The most raw lines that wait, for each line of the buffer: other lines may be between those of one program. */
+/** The most skipped lines that are parsed, for each line of the buffer: other lines may be between those of one program. */
 const WAITING = 100;
-/** The most characters of these raw lines, since other users may write long ones. */
+/** The most characters of these lines, since other users may write long ones. */
 const WAITING_LENGTH = 256 * 1024;
 
 export interface LogLine {
@@ -52,8 +52,11 @@ interface Rule {
   seen: number;
 }
 
-/** Returns a function that takes each raw line, and returns the matches that end with that line. */
-export function lineMatcher(options: MatcherOptions): (raw: string) => readonly Found[] {
+/**
+ * Returns a function that takes raw lines. It yields the matches that end with a line, for
+ * each line that it has parsed.
+ */
+export function lineMatcher(options: MatcherOptions): (raws: string) => Generator<readonly Found[]> {
   const { bufferSize, lineOf } = options;
   const rules: Rule[] = options.expressions.map((expression) => ({
     expression,
@@ -63,53 +66,72 @@ export function lineMatcher(options: MatcherOptions): (raw: string) => readonly 
   }));
   const quick = quickSearch(rules, options);
   const buffer: LogLine[] = [];
-  let waiting: string[] = [];
-  let waitingLength = 0;
+  /** The lines that a match can have. */
+  const most = Math.max(1, ...rules.map(({ lines }) => lines));
+  const skipped = skippedLines(most);
   let count = 0;
   /** A line with a smaller number may end a match that an earlier line began. */
   let neededTo = -Infinity;
 
-  const wait = (raw: string) => {
-    waiting.push(raw);
-    waitingLength += raw.length;
-    const isFull = waitingLength > WAITING_LENGTH || waiting.length >= 2 * WAITING * bufferSize;
-    if (!isFull) return;
-    waiting = waiting.slice(-Math.min(WAITING * bufferSize, Math.floor(waiting.length / 2)));
-    waitingLength = waiting.reduce((sum, { length }) => sum + length, 0);
-  };
   const push = (line: LogLine) => {
     count++;
     buffer.push({ ...line, message: line.message.slice(0, LINE_LENGTH) });
-    if (buffer.length > bufferSize) buffer.shift();
+    if (buffer.length > most) buffer.shift();
   };
-  /** Adds only the waiting lines that the buffer keeps: to parse a line costs far more than to search it. */
-  const pushWaiting = () => {
-    const lines: LogLine[] = [];
-    while (lines.length < bufferSize - 1 && waiting.length > 0) {
-      const line = lineOf(waiting.pop()!);
-      if (line !== null) lines.unshift(line);
-    }
-    lines.forEach(push);
-    [waiting, waitingLength] = [[], 0];
+  /** Returns the index of the next line to parse. */
+  const nextLine = (raws: string, from: number) => {
+    if (quick === null || count + 1 < neededTo) return from;
+    quick.lastIndex = from;
+    const index = quick.exec(raws)?.index;
+    return index === undefined ? raws.length : raws.lastIndexOf("\n", index) + 1;
   };
 
-  return (raw) => {
-    const isActive = count + 1 < neededTo;
-    if (quick !== null && !isActive && !quick.test(raw)) {
-      wait(raw);
-      return NONE;
+  return function* (raws) {
+    for (let from = 0; from < raws.length;) {
+      const start = nextLine(raws, from);
+      if (start > from) skipped.add(raws.slice(from, start));
+      if (start === raws.length) return;
+      const end = raws.indexOf("\n", start);
+      from = end < 0 ? raws.length : end + 1;
+      const line = lineOf(raws.slice(start, end < 0 ? raws.length : end));
+      if (line === null) {
+        yield NONE;
+        continue;
+      }
+      skipped.take(lineOf).forEach(push);
+      push(line);
+      yield matches(rules, buffer, bufferSize, count);
+      neededTo = Math.max(...rules.map(({ seen, lines }) => seen + lines));
     }
-    const line = lineOf(raw);
-    if (line === null) return NONE;
-    pushWaiting();
-    push(line);
-    const found = matches(rules, buffer, bufferSize, count);
-    neededTo = Math.max(...rules.map(({ seen, lines }) => seen + lines));
-    return found;
   };
 }
 
 const NONE: readonly Found[] = [];
+
+/** Keeps the last lines that were not parsed: to parse a line costs far more than to search it. */
+function skippedLines(most: number) {
+  let text = "";
+  return {
+    add(raws: string): void {
+      if (most === 1) return;
+      text += raws;
+      if (text.length > 2 * WAITING_LENGTH) text = text.slice(-WAITING_LENGTH);
+    },
+    /** Removes all lines, and returns those that a match can have with the line after them. */
+    take(lineOf: MatcherOptions["lineOf"]): LogLine[] {
+      if (text === "") return [];
+      const raws = text.slice(-WAITING_LENGTH).split("\n").slice(0, -1);
+      text = "";
+      const lines: LogLine[] = [];
+      for (const raw of raws.slice(-WAITING * most).reverse()) {
+        if (lines.length >= most - 1) break;
+        const line = lineOf(raw);
+        if (line !== null) lines.unshift(line);
+      }
+      return lines;
+    },
+  };
+}
 
 /** Returns the longest line of each required text. */
 function lineTexts({ texts }: Expression): readonly string[] | null {
@@ -125,7 +147,7 @@ function quickSearch(
   const texts = rules.map((rule) => rule.texts);
   if (texts.includes(null)) return null;
   const sources = texts.flatMap((each) => each ?? []).map((text) => quoteMeta(asWritten(text)));
-  return new RegExp(sources.length === 0 ? "(?!)" : sources.join("|"));
+  return new RegExp(sources.length === 0 ? "(?!)" : sources.join("|"), "g");
 }
 
 function matches(

@@ -19,7 +19,7 @@ function ruleSet(name: (typeof RULE_SETS)[number]) {
 function subjectIn(expression: Expression, line: string): string | undefined {
   const lineOf = (message: string) => ({ atMs: 0, message });
   const match = lineMatcher({ bufferSize: 10, expressions: [expression], lineOf, asWritten: (text) => text });
-  return match(line)[0]?.subject;
+  return [...match(`${line}\n`)].flat()[0]?.subject;
 }
 
 test.each<[(typeof RULE_SETS)[number], line: string, reasons: string[]]>([

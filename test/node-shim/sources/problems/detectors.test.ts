@@ -61,7 +61,8 @@ function started(
   let next = () => {};
   let reported = () => {};
   const pauses: number[] = [];
-  const waiting = (ms: number) => {
+  const waiting = (ms: number, signal: AbortSignal) => {
+    if (signal.aborted) return Promise.resolve();
     pauses.push(ms);
     return new Promise<void>((resolve) => (next = resolve));
   };
@@ -211,10 +212,10 @@ describe("a monitor", () => {
   });
 
   it.each([
-    ["all", 20, 1080],
-    ["a part", 1, 54],
+    ["all", 20, 1440],
+    ["a part", 1, 72],
   ])(
-    "120 ms for some lines, of which it worked for %s → a pause of nine times its work",
+    "160 ms for some lines, of which it worked for %s → a pause of nine times its work",
     async (_, used, pauseMs) => {
       const { turn, write, pauses } = started(undefined, null, 20, used);
       write(...Array.from({ length: 20 }, () => "Killed process 7 (x)"));
@@ -239,6 +240,8 @@ describe("a monitor", () => {
 
   it.each([
     ["no JSON", "{,}", "is not JSON"],
+    ["no object", "[]", "must be a JSON object"],
+    ["no plugin, as a system-stats-monitor's", JSON.stringify({ cpu: {} }), "/plugin: is missing: "],
     [
       "an unknown plugin",
       JSON.stringify({ plugin: "syslog" }),

@@ -1,5 +1,5 @@
 // Tests which lines the sources of logs yield: of a file that grows, is replaced or truncated, of the journal and the kernel.
-import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { parseMonitor } from "../../../../node-shim/sources/problems/config.ts";
@@ -29,6 +29,8 @@ function sourceOf(file: object, options: Partial<SourceOptions> = {}) {
     uptimeMs: () => 3_600_000,
     firstProcessMs: () => 0,
     turn: () => Promise.resolve(),
+    pause: () => Promise.resolve(),
+    warn: () => undefined,
     run: () => {
       throw new Error("runs no program");
     },
@@ -55,8 +57,8 @@ function reading(file: object, options?: Partial<SourceOptions>) {
   const lines = source.value.read(new AbortController().signal)[Symbol.asyncIterator]();
   ending.push(async () => lines.return?.());
   return async () => {
-    const { value } = (await lines.next()) as { value?: readonly string[] };
-    return value;
+    const { value } = (await lines.next()) as { value?: string };
+    return value?.split("\n").slice(0, -1);
   };
 }
 
@@ -84,6 +86,43 @@ describe("a file", () => {
     renameSync(path, `${path}.1`);
     writeFileSync(path, "new\n");
     expect([...(await next())!, ...(await next())!]).toEqual(["last", "new"]);
+  });
+
+  it("is truncated, and is longer than before at the next read → its lines, and not a part of one", async () => {
+    writeFileSync(path, "one\ntwo\n");
+    const next = reading(fileOf(path));
+    expect(await next()).toEqual(["one", "two"]);
+    writeFileSync(path, "three\nfour\nfive\n");
+    expect(await next()).toEqual(["three", "four", "five"]);
+    appendFileSync(path, "six\n");
+    expect(await next()).toEqual(["six"]);
+  });
+
+  it("is truncated while a program writes at its earlier place → the lines after the hole", async () => {
+    writeFileSync(path, "x".repeat(100_000) + "\n");
+    const next = reading(fileOf(path));
+    await next();
+    truncateSync(path);
+    truncateSync(path, 200_000);
+    appendFileSync(path, "one\n");
+    expect(await next()).toEqual(["one"]);
+  });
+
+  it("grows faster than it can be read → its last lines, and the loss is named", async () => {
+    writeFileSync(path, "one\n");
+    const warnings: string[] = [];
+    const next = reading(fileOf(path), { warn: (message) => warnings.push(message) });
+    await next();
+    truncateSync(path, 100 * 1024 * 1024);
+    appendFileSync(path, "part\ntwo\n");
+    await next();
+    expect(await next()).toEqual([]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/ grows faster than it can be read: \d+ bytes were skipped$/),
+    ]);
+    const later = [];
+    for (let turns = 0; turns < 6; turns++) later.push(await next());
+    expect(later.flat()).toEqual(["two"]);
   });
 
   it("is missing for longer than a rotation takes → a fault", async () => {
@@ -144,14 +183,14 @@ describe("the journal", () => {
         sinceMs: 5000,
         async *run(_program, args) {
           if (!args.includes("--boot")) calls.push(args);
-          yield entry("a");
+          yield `${entry("a")}\n`;
         },
       },
     );
     if (!source.ok) throw new Error(source.error);
     for (const __ of [1, 2])
       for await (const lines of source.value.read(new AbortController().signal))
-        if (lines.length > 0) expect(lines).toEqual([entry("a")]);
+        if (lines !== "") expect(lines).toBe(`${entry("a")}\n`);
     expect(calls.map((args) => args.slice(-2))).toEqual([
       ["--since=@5", "SYSLOG_IDENTIFIER=dockerd"],
       ["--after-cursor=c1", "SYSLOG_IDENTIFIER=dockerd"],
@@ -169,7 +208,7 @@ describe("the journal", () => {
       {
         async *run(_program, args) {
           matches = args.slice(-2);
-          yield entry("a");
+          yield `${entry("a")}\n`;
         },
       },
     );
@@ -194,7 +233,7 @@ describe("the journal", () => {
         async *run(_program, args) {
           if (!args.includes("--boot")) return;
           const us = args.includes("_TRANSPORT=kernel") ? kernelUs : oldestUs;
-          if (us !== null) yield JSON.stringify({ __MONOTONIC_TIMESTAMP: String(us) });
+          if (us !== null) yield `${JSON.stringify({ __MONOTONIC_TIMESTAMP: String(us) })}\n`;
         },
       },
     );
@@ -209,7 +248,7 @@ describe("the journal", () => {
         firstProcessMs: () => 3_600_000,
         async *run(_program, args) {
           const isOldest = args.includes("--boot") && !args.includes("_TRANSPORT=kernel");
-          if (isOldest) yield JSON.stringify({ __MONOTONIC_TIMESTAMP: String(61 * MINUTE_US) });
+          if (isOldest) yield `${JSON.stringify({ __MONOTONIC_TIMESTAMP: String(61 * MINUTE_US) })}\n`;
         },
       },
     );

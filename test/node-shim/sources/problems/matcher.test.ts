@@ -1,18 +1,19 @@
 // Tests which lines of a log match: alone, over several lines, and with lines of other programs between them.
 import { expect, it, test } from "vitest";
 import { compileExpression } from "../../../../shared/go/regexp.ts";
-import { lineMatcher } from "../../../../node-shim/sources/problems/matcher.ts";
+import { type Found, lineMatcher } from "../../../../node-shim/sources/problems/matcher.ts";
 
-/** Returns the matcher of a pattern. A line that begins with # is another program's. */
-function matcherOf(pattern: string, bufferSize = 3): ReturnType<typeof lineMatcher> {
+/** Returns a function that returns a line's matches of a pattern. A line that begins with # is another program's. */
+function matcherOf(pattern: string, bufferSize = 3): (line: string) => Found[] {
   const compiled = compileExpression(`(?:${pattern})\\z`);
   if (!compiled.ok) throw new Error(compiled.error);
-  return lineMatcher({
+  const match = lineMatcher({
     bufferSize,
     expressions: [compiled.value],
     lineOf: (raw) => (raw.startsWith("#") ? null : { atMs: 0, message: raw }),
     asWritten: (text) => text,
   });
+  return (line) => [...match(`${line}\n`)].flat();
 }
 
 /** Returns the messages that the pattern finds after each line. */
@@ -45,7 +46,11 @@ test.each<
     100,
   ],
   ["one line twice", "bad", ["bad", "bad"], ["bad", "bad"]],
-])("%s → %s", (_, pattern, lines, messages, size) => expect(found(pattern, lines, size)).toEqual(messages));
+])("%s → %s, also if all lines come at once", (_, pattern, lines, messages, size) => {
+  expect(found(pattern, lines, size)).toEqual(messages);
+  const atOnce = matcherOf(pattern, size)(lines.join("\n")).map(({ message }) => message);
+  expect(atOnce).toEqual(messages.filter((message) => message !== undefined));
+});
 
 const TWO_WAYS = "(?P<subject>sd\\w) failed|lost (?P<subject>nvme\\d)";
 test.each<[situation: string, pattern: string, line: string, subject: string | undefined]>([
@@ -60,7 +65,7 @@ test.each<[situation: string, pattern: string, line: string, subject: string | u
 );
 
 it("lines without a required text → only those in the buffer with a line that has it are parsed", () => {
-  const compiled = compileExpression("bad\\z");
+  const compiled = compileExpression("(?s:.?)bad\\z");
   if (!compiled.ok) throw new Error(compiled.error);
   const parsed: string[] = [];
   const lineOf = (message: string) => {
@@ -73,15 +78,14 @@ it("lines without a required text → only those in the buffer with a line that 
     lineOf,
     asWritten: (text) => text,
   });
-  match("a");
-  match("b");
+  expect([...match("a\nb\n")]).toEqual([]);
   expect(parsed).toEqual([]);
-  match("bad");
-  expect(parsed).toEqual(["bad", "b"]);
+  expect([...match("c\nbad\n")]).toHaveLength(1);
+  expect(parsed).toEqual(["bad", "c"]);
 });
 
 it("long lines without a required text → few of them wait", () => {
-  const compiled = compileExpression("bad\\z");
+  const compiled = compileExpression("(?s:.?)bad\\z");
   if (!compiled.ok) throw new Error(compiled.error);
   let parsed = 0;
   const match = lineMatcher({
@@ -93,7 +97,7 @@ it("long lines without a required text → few of them wait", () => {
     },
     asWritten: (text) => text,
   });
-  for (let line = 0; line < 100; line++) match("x".repeat(60_000));
-  match("bad");
+  for (let line = 0; line < 100; line++) expect([...match(`${"x".repeat(60_000)}\n`)]).toEqual([]);
+  expect([...match("bad\n")]).toHaveLength(1);
   expect(parsed).toBeLessThan(300_000);
 });
