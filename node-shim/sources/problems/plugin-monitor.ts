@@ -49,7 +49,7 @@ export function pluginMonitor(config: PluginMonitorConfig, options: MonitorOptio
 
   function take({ condition, reason }: PluginRule, ended: Awaited<ReturnType<RunForCode>>): void {
     const { code, output } = ended.ok ? ended.value : { code: -1, output: ended.error };
-    const message = output.trim().slice(0, config.outputLength);
+    const message = firstBytes(output.trim(), config.outputLength);
     if (condition === null) {
       if (code !== 0) record({ type: "Warning", reason, message });
     } else if (code === 0) conditions.end(condition);
@@ -60,6 +60,10 @@ export function pluginMonitor(config: PluginMonitorConfig, options: MonitorOptio
     }
   }
 }
+
+/** Returns the characters of a text that end within `most` bytes. */
+const firstBytes = (text: string, most: number) =>
+  new TextDecoder().decode(Buffer.from(text).subarray(0, most), { stream: true });
 
 /** Runs a rule's program, if no other user can have changed it. Never rejects. */
 async function runRule({ path, args, timeoutMs }: PluginRule, run: RunForCode): ReturnType<RunForCode> {

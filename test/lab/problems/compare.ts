@@ -1,8 +1,12 @@
 // Compares what node-problem-detector and the shim report of the same logs: the last state of each condition, and the
 // events in their order. Each allowed difference has its reason.
 
+import { printable } from "../../../shared/protocol/printable.ts";
+
 /** A status as test/neighbours/programs/node-problem-detector prints it. */
 export interface NpdStatus {
+  /** The configuration file's source. */
+  source?: string;
   events: { severity: "info" | "warn"; reason: string; message: string }[] | null;
   conditions: { type: string; status: string; reason: string; message: string }[] | null;
 }
@@ -45,12 +49,20 @@ function missingEvent(event: string, ours: Reported): string | null {
   return hasOne ? "a flood is one event, and the shim counts the others for a minute" : null;
 }
 
-/** Returns the differences. Line breaks count as blanks, since a condition's message has none in the shim. */
+/** The words about a program that gave no exit code begin with its path; NPD then shows what the program has written. */
+const HOW_IT_ENDED = /(: |message: ")\//;
+
+const unnamedUnless = (isProgram: boolean) =>
+  isProgram ? "the message names how the program ended, and not what it wrote" : null;
+
+/** Returns the differences. Control characters count as blanks, since a message has none in the shim. */
 export function compareProblems(npd: Reported, ours: Reported): Difference[] {
   const found: Difference[] = [];
   for (const type of new Set([...Object.keys(npd.conditions), ...Object.keys(ours.conditions)])) {
-    const [a = "absent", b = "absent"] = [npd.conditions[type]?.replaceAll("\n", " "), ours.conditions[type]];
-    if (a !== b) found.push({ what: `condition ${type}`, npd: a, ours: b, why: null });
+    const { [type]: a = "absent" } = npd.conditions;
+    const { [type]: b = "absent" } = ours.conditions;
+    const why = unnamedUnless(HOW_IT_ENDED.test(b) && statusOf(a) === statusOf(b));
+    if (asText(a) !== asText(b)) found.push({ what: `condition ${type}`, npd: a, ours: b, why });
   }
   const left = [...ours.events];
   for (const event of npd.events) {
@@ -58,12 +70,20 @@ export function compareProblems(npd: Reported, ours: Reported): Difference[] {
     if (at >= 0) left.splice(at, 1);
     else found.push({ what: "event", npd: event, ours: "absent", why: missingEvent(event, ours) });
   }
-  for (const event of left) found.push({ what: "event", npd: "absent", ours: event, why: null });
+  for (const event of left)
+    found.push({ what: "event", npd: "absent", ours: event, why: unnamedUnless(HOW_IT_ENDED.test(event)) });
   return found;
 }
 
-/** Returns an event with the forms that Go and JavaScript write alike. */
-const asText = (event: string) => event.replaceAll("\n", " ").slice(0, 400);
+/** Returns the status and reason of a condition. */
+const statusOf = (condition: string) => condition.split(":")[0];
+
+/** Returns a text with the forms that Go and JavaScript write alike. */
+const asText = (text: string) =>
+  printable(text)
+    .replaceAll(/\\[trn]| +/g, " ")
+    .replaceAll("\uFFFD", "")
+    .slice(0, 400);
 
 export function comparisonText(found: readonly Difference[]): string {
   return found
