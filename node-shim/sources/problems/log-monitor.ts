@@ -6,8 +6,8 @@ import { type Found, lineMatcher } from "./matcher.ts";
 import { failedMonitor, type Monitor, type MonitorOptions } from "./monitor.ts";
 import { ProblemConditions } from "./problem-state.ts";
 
-/** Milliseconds between two reads. Each read of a file needs two calls of another thread, which cost most of its time. */
-const EVERY_MS = { filelog: 2000, journald: 1000, kmsg: 1000 } as const;
+/** Milliseconds between two reads. To wake the process costs more than to read and search 200 lines. */
+const EVERY_MS = 2000;
 /** Milliseconds before a log that cannot be read is tried again. */
 const RETRY_MS = 30_000;
 /** Milliseconds between two pauses: a user who floods a log must not hold up the shim's reports. */
@@ -16,7 +16,7 @@ const WORK_MS = 100;
 export function logMonitor(config: LogMonitorConfig, options: MonitorOptions): Monitor {
   const { nowMs, wallMs, uptimeMs, pause, warn, record } = options;
   const sinceMs = Math.max(wallMs() - uptimeMs() + config.delayMs, wallMs() - config.lookbackMs);
-  const turn = turnsOf(EVERY_MS[config.plugin], options);
+  const turn = turnsOf(options);
   const source = logSource(config, { ...options, sinceMs, turn });
   if (!source.ok) return failedMonitor(source.error, nowMs);
   const conditions = new ProblemConditions(config.conditions, nowMs, record);
@@ -88,9 +88,9 @@ export function logMonitor(config: LogMonitorConfig, options: MonitorOptions): M
  * A timer may ring a part of a millisecond early, and must not ring twice for one of these times.
  */
 const turnsOf =
-  (everyMs: number, { nowMs, pause }: MonitorOptions): SourceOptions["turn"] =>
+  ({ nowMs, pause }: MonitorOptions): SourceOptions["turn"] =>
   (signal) =>
-    pause(everyMs + 1 - Math.floor(nowMs() % everyMs), signal);
+    pause(EVERY_MS + 1 - Math.floor(nowMs() % EVERY_MS), signal);
 
 interface Portions extends Pick<MonitorOptions, "nowMs" | "cpuMs" | "pause"> {
   signal: AbortSignal;

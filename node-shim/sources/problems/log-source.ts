@@ -4,6 +4,7 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { timeLayout } from "../../../shared/go/time-layout.ts";
 import { compileExpression, type Expression } from "../../../shared/go/regexp.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
+import { nextTurn } from "../../base/clock.ts";
 import { codeOf } from "../../base/fault.ts";
 import { FOR_READING } from "../../base/ownership.ts";
 import type { programText } from "../../base/program-lines.ts";
@@ -38,9 +39,9 @@ export interface SourceOptions {
 /** Milliseconds between two reads of a file that has more bytes than one read takes. */
 const BEHIND_MS = 200;
 
-/** Milliseconds between two reads of a program's output, and the characters after which there is no wait. */
-const OUTPUT_MS = 1000;
+/** The characters after which more output of a program is likely, and the milliseconds to wait for it. */
 const FULL_OUTPUT = 16 * 1024;
+const MORE_OUTPUT_MS = 50;
 
 /** Returns the source of a monitor's lines. Fails with the field of the configuration that is wrong. */
 export function logSource(config: LogMonitorConfig, options: SourceOptions): Result<LogSource> {
@@ -152,7 +153,7 @@ function journalSource(
       for await (const text of eachTurn(
         texts,
         () => turn(signal),
-        () => pause(OUTPUT_MS, signal),
+        () => pause(MORE_OUTPUT_MS, signal),
       )) {
         last = text.slice(text.lastIndexOf("\n", text.length - 2) + 1) || last;
         yield text;
@@ -203,34 +204,34 @@ function entryOf(raw: string): JournalEntry | null {
 }
 
 /**
- * Yields the text of each turn. The first one comes after a turn, so that a program that fails has failed. Pauses after
- * short texts: journalctl writes each line alone, and to wake this process for each line costs more than to search it.
+ * Yields the text of each turn. The first one comes after a turn, so that a program that fails has failed. Reads only in
+ * turns: journalctl writes each line alone, and to wake this process for each line costs more than to search it.
  */
 async function* eachTurn(
   texts: AsyncIterable<string>,
   turn: () => Promise<void>,
   pause: () => Promise<void>,
 ): AsyncGenerator<string> {
-  let batch = "";
-  let wake = () => {};
-  const reading = (async () => {
-    let isAhead = false;
-    for await (const text of texts) {
-      batch += text;
-      // The stream has read one line ahead. The text after it is the rest of the program's output.
-      isAhead = !isAhead;
-      // The program waits until the batch is taken.
-      if (batch.length >= TURN_BYTES) await new Promise<void>((resolve) => (wake = resolve));
-      else if (!isAhead && text.length < FULL_OUTPUT) await pause();
+  const iterator = texts[Symbol.asyncIterator]();
+  const read = () => {
+    const reading = iterator.next();
+    // The next turn throws the fault.
+    reading.catch(() => undefined);
+    return reading;
+  };
+  for (let reading = read(), isOver = false; !isOver;) {
+    await turn();
+    let batch = "";
+    for (let isFull = false; batch.length < TURN_BYTES;) {
+      const more: Promise<void> = isFull ? pause() : new Promise<void>(nextTurn);
+      const result: IteratorResult<string> | void = await Promise.race([reading, more]);
+      isOver = result?.done === true;
+      if (!result || result.done) break;
+      batch += result.value;
+      isFull = result.value.length >= FULL_OUTPUT;
+      reading = read();
     }
-    return true;
-  })();
-  for (let isOver = false; !isOver;) {
-    isOver = await Promise.race([reading, turn().then(() => false)]);
-    const taken = batch;
-    batch = "";
-    wake();
-    yield taken;
+    yield batch;
   }
 }
 
