@@ -68,9 +68,12 @@ class Parser {
   /** The active ones of the flags i, m, s and U. */
   #flags: ReadonlySet<string> = new Set();
   readonly #text: string;
+  /** The place of the last end of a class with a name. No search for one goes beyond it. */
+  readonly #lastNamed: number;
 
   constructor(text: string) {
     this.#text = text;
+    this.#lastNamed = text.lastIndexOf(":]");
   }
 
   /** Parses alternatives up to a closing parenthesis or the end. The flags that they set end with them. */
@@ -92,6 +95,12 @@ class Parser {
     for (;;) {
       const next = this.#next();
       if (next === "" || next === "|" || next === ")") return { kind: "all", parts };
+      const quoted = this.#match(/\\Q(.*?)(?:\\E|$)/sy);
+      if (quoted !== null) {
+        for (const each of quoted[1]!) parts.push(one(each.codePointAt(0)!, this.#flags.has("i")));
+        repeatedFrom = -1;
+        continue;
+      }
       const start = this.at;
       const count = this.#repetition();
       if (count === null) {
@@ -106,7 +115,10 @@ class Parser {
       if (repeatedFrom >= 0)
         throw fault("invalid nested repetition operator", this.#text.slice(repeatedFrom, this.at));
       repeatedFrom = start;
-      parts.push({ kind: "repeat", part, ...count });
+      const repeat = { kind: "repeat", part, ...count } as const;
+      if (operator.startsWith("{") && !isRepeatValid(repeat, MOST_REPEATS))
+        throw fault("invalid repeat count", operator);
+      parts.push(repeat);
     }
   }
 
@@ -120,7 +132,7 @@ class Parser {
     let range = operators[this.#next()];
     if (range) this.at++;
     else {
-      const counted = this.#match(/\{(\d+)(,(\d*))?\}/y);
+      const counted = this.#match(/\{(0|[1-9]\d*)(,(0|[1-9]\d*)?)?\}/y);
       if (counted === null) return null;
       const [all = "", least = "", comma, most = ""] = counted;
       const max = comma === undefined ? Number(least) : most === "" ? Infinity : Number(most);
@@ -150,7 +162,7 @@ class Parser {
   #group(depth: number): Part | null {
     const start = this.at;
     const flags = this.#match(/\(\?([imsU]*)(?:-([imsU]+))?([:)])/y);
-    if (flags !== null && flags[0] !== "(?)") {
+    if (flags !== null) {
       const [, on = "", off = "", end] = flags;
       const before = this.#flags;
       this.#flags = new Set(
@@ -167,7 +179,7 @@ class Parser {
     }
     const [, name] = this.#match(/\(\?P?<(\w+)>/y) ?? [];
     if (name === undefined) {
-      const [capture] = this.#match(/\(\?P?<[^>]*>?/y) ?? [];
+      const [capture] = this.#match(/\(\?P?<(?=[^])[^>]*>?/y) ?? [];
       if (capture !== undefined) throw fault("invalid named capture", capture);
       if (this.#text.startsWith("(?", this.at))
         throw fault("invalid or unsupported Perl syntax", this.#text.slice(start, start + 3));
@@ -187,12 +199,6 @@ class Parser {
 
   #escape(): Part {
     const isFolded = this.#flags.has("i");
-    const quoted = this.#match(/\\Q(.*?)(?:\\E|$)/sy);
-    if (quoted !== null)
-      return {
-        kind: "all",
-        parts: Array.from(quoted[1] ?? "", (each) => one(each.codePointAt(0)!, isFolded)),
-      };
     const [, place] = this.#match(/\\([AzbB])/y) ?? [];
     if (place !== undefined) return { kind: "at", place: PLACES[place]! };
     const matches = this.#classEscape();
@@ -206,7 +212,7 @@ class Parser {
     const [perl, name] = this.#match(/\\([dswDSW])/y) ?? [];
     if (perl !== undefined && name !== undefined)
       return negatedIf(name < "a", classTest(PERL[name.toLowerCase()] ?? "", isFolded));
-    const [unicode, sign, short, caret, long] = this.#match(/\\([pP])(?:(\p{L})|\{(\^?)([^}]*)\})/uy) ?? [];
+    const [unicode, sign, caret, long, short] = this.#match(/\\([pP])(?:\{(\^?)([^}]*)\}|([^{]?))/uy) ?? [];
     if (unicode === undefined) return null;
     const test = unicodeTest(short ?? long ?? "", isFolded);
     if (test === null) throw fault("invalid character class range", unicode);
@@ -226,7 +232,7 @@ class Parser {
     if (octal !== undefined) return Number.parseInt(octal.slice(1), 8);
     const [named] = this.#match(/\\[aftnrv]/y) ?? [];
     if (named !== undefined) return ESCAPES[named.slice(1)]!;
-    const [mark] = this.#match(/\\[!-/:-@[-`{-~]/y) ?? [];
+    const [mark] = this.#match(/\\[^0-9A-Za-z\u0080-\uffff]/y) ?? [];
     if (mark !== undefined) return mark.codePointAt(1)!;
     throw fault("invalid escape sequence", `\\${Array.from(rest)[1]}`);
   }
@@ -251,9 +257,10 @@ class Parser {
   }
 
   #posix(): Test | null {
-    const [all, caret, name = ""] = this.#match(/\[:(\^?)(\w*):\]/y) ?? [];
+    if (this.at >= this.#lastNamed) return null;
+    const [all, caret, name = ""] = this.#match(/\[:(\^?)([^]*?):\]/y) ?? [];
     if (all === undefined) return null;
-    const source = POSIX[name];
+    const source = Object.hasOwn(POSIX, name) ? POSIX[name] : undefined;
     if (source === undefined) throw fault("invalid character class range", all);
     return negatedIf(caret === "^", classTest(source, this.#flags.has("i")));
   }
@@ -301,10 +308,33 @@ function one(codePoint: number, isFolded: boolean): Part {
 const negatedIf = (isNegated: boolean, test: Test): Test =>
   isNegated ? (codePoint) => !test(codePoint) : test;
 
-/** Returns the test of a general category or a script; null if Unicode has none of that name. */
+/** Returns false if nested counts have a product of more than `most`, as upstream's repeatIsValid. */
+function isRepeatValid(part: Part, most: number): boolean {
+  if ("parts" in part) return part.parts.every((each) => isRepeatValid(each, most));
+  if (part.kind === "group") return isRepeatValid(part.part, most);
+  if (part.kind !== "repeat" || part.max === 0) return true;
+  const count = part.max === Infinity ? part.min : part.max;
+  return count <= most && isRepeatValid(part.part, count === 0 ? most : Math.floor(most / count));
+}
+
+/** The scripts whose names have four letters, as the abbreviations have that Go does not know. */
+const SHORT_SCRIPTS = ["Ahom", "Cham", "Kawi", "Lisu", "Miao", "Modi", "Newa", "Thai", "Toto"];
+
+/** Returns the test of a general category or a script; null if Go has none of that name. Go ignores case and separators. */
 function unicodeTest(name: string, isFolded: boolean): Test | null {
-  if (name === "Any") return () => true;
-  for (const property of [`gc=${name}`, `sc=${name}`]) {
+  if (!/^[ -~]+$/.test(name)) return null;
+  const words = name.split(/[ _-]+/).filter((word) => word !== "");
+  const long = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1).toLowerCase()).join("_");
+  if (long === "Any") return () => true;
+  if (long === "Ascii") return classTest("\\0-\\x7f", isFolded);
+  if (long === "Assigned") return negatedIf(true, classTest("\\p{gc=Cn}", isFolded));
+  // Go does not find a script of several words.
+  const isScript = words.length === 1 && (long.length !== 4 || SHORT_SCRIPTS.includes(long));
+  for (const property of [
+    `gc=${long === "Lc" ? "LC" : long}`,
+    `gc=${long.toLowerCase()}`,
+    ...(isScript ? [`sc=${long}`] : []),
+  ]) {
     try {
       return classTest(`\\p{${property}}`, isFolded);
     } catch {

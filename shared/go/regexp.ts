@@ -129,7 +129,10 @@ class Program {
   /** Returns the first place from the index on where a match may begin; -1 if there is none. */
   #startFrom(text: string, index: number): number {
     if (this.#prefix === null) return index === 0 ? 0 : -1;
-    return index > text.length ? -1 : text.indexOf(this.#prefix, index);
+    let start = index > text.length ? -1 : text.indexOf(this.#prefix, index);
+    // No match begins within a character of two code units.
+    while (start > 0 && text.codePointAt(start - 1)! > 0xff_ff) start = text.indexOf(this.#prefix, start + 1);
+    return start;
   }
 
   /** Reports whether there is a match that begins at the index, and sets `slots`. Without a match they do not change. */
