@@ -1,9 +1,8 @@
 // Matches a machine's features as node-feature-discovery (NFD) does: an expression, a set of expressions, a name, a list of
 // terms. Mirrors pkg/apis/nfd/nodefeaturerule. Go's order of a set of expressions is random, and here that of their names.
 import { compileExpression, type Expression } from "../go/regexp.ts";
-
-/** A rule that cannot be evaluated on these features, or that is invalid. The message is for operators. */
-export class RuleFault extends Error {}
+import { toLower } from "../go/strings.ts";
+import { type Effort, RuleFault } from "./effort.ts";
 
 export interface MatchExpression {
   op?: string | undefined;
@@ -30,6 +29,12 @@ export type MatchedElement = ReadonlyMap<string, string>;
 /** The matched elements by domain and feature, for templates. */
 export type MatchedFeatures = Map<string, Map<string, MatchedElement[]>>;
 
+/** The steps for an element that matches, which takes memory, and for a comparison of numbers. */
+const [OF_ELEMENT, OF_NUMBER] = [50, 120];
+
+/** The most characters of an expression in a message. */
+const SHOWN = 200;
+
 /** The number of values that an operator takes. */
 const VALUES: Readonly<Record<string, "none" | "some" | 1 | 2>> = {
   "": "none",
@@ -53,18 +58,25 @@ export function matchTerms(
   terms: readonly FeatureTerm[],
   features: (name: string) => FeatureSet | undefined,
   matched: MatchedFeatures,
+  effort: Effort,
 ): boolean {
   return terms.every(({ feature, matchExpressions, matchName }) => {
-    const set = features(feature.toLowerCase());
+    effort.spend(OF_ELEMENT);
+    const set = features(toLower(feature));
     if (!set) return false;
-    const byExpressions = matchExpressions && matchSet(matchExpressions, set);
-    const byName = matchName && byExpressions?.isMatch !== false ? matchNames(matchName, set) : undefined;
+    const byExpressions = matchExpressions && matchSet(matchExpressions, set, effort);
+    const byName =
+      matchName && byExpressions?.isMatch !== false ? matchNames(matchName, set, effort) : undefined;
     const dot = feature.indexOf(".");
     const [domain, name] =
-      dot === -1 ? [feature.toLowerCase(), ""] : [feature.slice(0, dot), feature.slice(dot + 1)];
+      dot === -1 ? [toLower(feature), ""] : [feature.slice(0, dot), feature.slice(dot + 1)];
     const ofDomain = matched.get(domain) ?? new Map<string, MatchedElement[]>();
-    const elements = [...(byExpressions?.elements ?? []), ...(byName?.elements ?? [])];
-    matched.set(domain, ofDomain.set(name, [...(ofDomain.get(name) ?? []), ...elements]));
+    const elements = ofDomain.get(name) ?? [];
+    for (const element of [...(byExpressions?.elements ?? []), ...(byName?.elements ?? [])]) {
+      effort.spend(OF_ELEMENT);
+      elements.push(element);
+    }
+    matched.set(domain, ofDomain.set(name, elements));
     return byExpressions?.isMatch !== false && byName?.isMatch !== false;
   });
 }
@@ -78,16 +90,20 @@ interface Matching {
  * Matches each expression with the flag or attribute of its name, or all expressions with one instance's attributes.
  * The absence of a name must be one from flags and attributes.
  */
-function matchSet(expressions: Readonly<Record<string, MatchExpression>>, set: FeatureSet): Matching {
+function matchSet(
+  expressions: Readonly<Record<string, MatchExpression>>,
+  set: FeatureSet,
+  effort: Effort,
+): Matching {
   const { flags, attributes, instances = [] } = set;
   const named = Object.entries(expressions).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const elements: MatchedElement[] = [];
   const isFound = ([name, expression]: [string, MatchExpression]): boolean => {
     const places = [
-      flags && { element: flagElement(name), isMatch: matches(expression, flags.has(name), null) },
+      flags && { element: flagElement(name), isMatch: matches(expression, flags.has(name), null, effort) },
       attributes && {
         element: attributeElement(name, attributes.get(name) ?? ""),
-        isMatch: matches(expression, attributes.has(name), attributes.get(name) ?? null),
+        isMatch: matches(expression, attributes.has(name), attributes.get(name) ?? null, effort),
       },
     ].filter((place) => place !== undefined);
     const hits = places.filter(({ isMatch }) => isMatch);
@@ -98,7 +114,9 @@ function matchSet(expressions: Readonly<Record<string, MatchExpression>>, set: F
   };
   const isMatch = (flags !== undefined || attributes !== undefined) && named.every(isFound);
   const matched = instances.filter((instance) =>
-    named.every(([name, expression]) => matches(expression, instance.has(name), instance.get(name) ?? null)),
+    named.every(([name, expression]) =>
+      matches(expression, instance.has(name), instance.get(name) ?? null, effort),
+    ),
   );
   return { isMatch: isMatch || matched.length > 0, elements: [...(isMatch ? elements : []), ...matched] };
 }
@@ -107,8 +125,9 @@ function matchSet(expressions: Readonly<Record<string, MatchExpression>>, set: F
 function matchNames(
   expression: MatchExpression,
   { flags, attributes, instances = [] }: FeatureSet,
+  effort: Effort,
 ): Matching {
-  const isNamed = (name: string) => matches(expression, true, name);
+  const isNamed = (name: string) => matches(expression, true, name, effort);
   const elements = [
     ...[...(flags ?? [])].filter(isNamed).map(flagElement),
     ...[...(attributes ?? [])]
@@ -129,8 +148,14 @@ const attributeElement = (name: string, value: string): MatchedElement =>
   ]);
 
 /** Returns true if an element matches. `value` is null for a flag, and for an element that is absent. Throws a RuleFault. */
-function matches(expression: MatchExpression, isPresent: boolean, value: string | null): boolean {
+function matches(
+  expression: MatchExpression,
+  isPresent: boolean,
+  value: string | null,
+  effort: Effort,
+): boolean {
   const { op = "", value: values = [] } = expression;
+  effort.spend(2 + values.length);
   const isPresence = op === "" || op === "Exists" || op === "DoesNotExist";
   const takes = valuesOf(op);
   // NFD checks the values only if there is an element to compare.
@@ -152,19 +177,23 @@ function matches(expression: MatchExpression, isPresent: boolean, value: string 
     case "NotIn":
       return !values.includes(value ?? "");
     case "InRegexp":
-      return expressionsOf(values).some((each) => each.match(value ?? "") !== null);
+      return expressionsOf(values).some((each) => each.match(value ?? "", effort) !== null);
     default:
+      effort.spend(OF_NUMBER);
       return isInOrder(op, value ?? "", values, expression.type ?? "");
   }
 }
 
-/** Throws a RuleFault if an expression is invalid for each element. */
-export function checkExpression({ op = "", value = [], type = "" }: MatchExpression): void {
+/**
+ * Throws a RuleFault if an expression is invalid for each element. Returns the steps of its regular expressions, which take
+ * memory.
+ */
+export function checkExpression({ op = "", value = [], type = "" }: MatchExpression): number {
   const takes = valuesOf(op);
   requireValues(op, takes, value);
-  if (op === "InRegexp") value.forEach(expressionOf);
   // Its own first limit stands for an element.
   if (typeof takes === "number") isInOrder(op, value[0] ?? "", value, type);
+  return op === "InRegexp" ? value.reduce((sum, text) => sum + expressionOf(text).steps, 0) : 0;
 }
 
 function valuesOf(op: string): (typeof VALUES)[string] {
@@ -193,7 +222,7 @@ function expressionsOf(texts: readonly string[]): readonly Expression[] {
 
 function expressionOf(text: string): Expression {
   const expression = compileExpression(text);
-  if (!expression.ok) throw new RuleFault(`${text}: ${expression.error}`);
+  if (!expression.ok) throw new RuleFault(`${text.slice(0, SHOWN)}: ${expression.error.slice(0, SHOWN)}`);
   return expression.value;
 }
 

@@ -3,20 +3,23 @@
 import * as z from "zod/mini";
 import { firstFault } from "../protocol/schema.ts";
 import { failure, type Result, success } from "../result.ts";
-import { checkExpression, type FeatureTerm, RuleFault } from "./match.ts";
+import { RuleFault } from "./effort.ts";
+import { checkExpression, type FeatureTerm } from "./match.ts";
 import type { FeatureRule } from "./rules.ts";
-import { parseTemplate } from "./template.ts";
+import { parseTemplate } from "./template-syntax.ts";
 
 export const RULE_LIMITS = {
   /** The most characters of a file of rules. */
   file: 1024 * 1024,
   /** The most rules of one object. */
   rules: 256,
+  /** The most steps of all regular expressions of one object, since the Worker keeps them in memory. */
+  steps: 30_000,
 } as const;
 
 const texts = z.record(z.string(), z.string());
 const expression = z.strictObject({
-  op: z.optional(z.string()),
+  op: z.string().check(z.minLength(1)),
   value: z.optional(z.array(z.string())),
   type: z.optional(z.enum(["", "version"])),
 });
@@ -27,7 +30,12 @@ const terms = z.array(
     matchName: z.optional(expression),
   }),
 );
-const taint = z.strictObject({ key: z.string(), value: z.optional(z.string()), effect: z.string() });
+const taint = z.strictObject({
+  key: z.string(),
+  value: z.optional(z.string()),
+  effect: z.string(),
+  timeAdded: z.optional(z.string()),
+});
 const rule = z.strictObject({
   name: z.string().check(z.minLength(1)),
   labels: z.optional(texts),
@@ -43,7 +51,7 @@ const rule = z.strictObject({
 
 const objectSchema = z.strictObject({
   apiVersion: z.literal("nfd.k8s-sigs.io/v1alpha1"),
-  kind: z.literal("NodeFeatureRule"),
+  kind: z.literal("NodeFeatureRule", "expected NodeFeatureRule: leave objects of other kinds out"),
   metadata: z.looseObject({ name: z.string().check(z.minLength(1)) }),
   spec: z.strictObject({ rules: z.array(rule).check(z.maxLength(RULE_LIMITS.rules)) }),
 });
@@ -61,39 +69,48 @@ export function parseRuleObject(value: unknown): Result<RuleObject> {
     return failure(`${path}: ${message}`);
   }
   const { metadata, spec } = parsed.data;
+  let steps = 0;
   for (const [index, each] of spec.rules.entries()) {
-    const fault = ruleFault(each);
+    const fault = ruleFault(each, (more) => (steps += more) <= RULE_LIMITS.steps);
     if (fault !== null) return failure(`/spec/rules/${index}${fault}`);
   }
   return success({ name: metadata.name, rules: spec.rules });
 }
 
-/** Leaves out fields that are null, as an empty field of YAML is: Go's decoder ignores such fields. */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
+const MAPS = new Set(["annotations", "extendedResources", "labels", "matchExpressions", "vars"]);
+
+/**
+ * Leaves out fields that are null, as an empty field of YAML is: Go's decoder ignores such fields. An entry of a map stays:
+ * without an expression, a rule would match more machines.
+ */
+function withoutNulls(value: unknown, name = ""): unknown {
+  if (Array.isArray(value)) return value.map((each) => withoutNulls(each));
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).filter(([, field]) => field !== null);
-  return Object.fromEntries(entries.map(([key, field]) => [key, withoutNulls(field)]));
+  const entries = Object.entries(value).filter(([, field]) => field !== null || MAPS.has(name));
+  return Object.fromEntries(entries.map(([key, field]) => [key, withoutNulls(field, key)]));
 }
 
-type Check = [place: string, check: () => unknown];
+/** A check returns the steps of the regular expressions. */
+type Check = [place: string, check: () => number];
 
 /** Returns the place and the text of the first fault that the schema cannot see; null if there is none. */
-function ruleFault({
-  matchFeatures = [],
-  matchAny = [],
-  labelsTemplate,
-  varsTemplate,
-}: FeatureRule): string | null {
+function ruleFault(
+  { matchFeatures = [], matchAny = [], labelsTemplate = "", varsTemplate = "" }: FeatureRule,
+  mayHave: (steps: number) => boolean,
+): string | null {
+  const parsed = (template: string) => () => {
+    parseTemplate(template);
+    return 0;
+  };
   const checks: Check[] = [
     ...termChecks("/matchFeatures", matchFeatures),
     ...matchAny.flatMap(({ matchFeatures: of }, index) => termChecks(`/matchAny/${index}/matchFeatures`, of)),
-    ["/labelsTemplate", () => parseTemplate(labelsTemplate ?? "")],
-    ["/varsTemplate", () => parseTemplate(varsTemplate ?? "")],
+    ["/labelsTemplate", parsed(labelsTemplate)],
+    ["/varsTemplate", parsed(varsTemplate)],
   ];
   for (const [place, check] of checks) {
     try {
-      check();
+      if (!mayHave(check())) return `${place}: the object's regular expressions are too large together`;
     } catch (error) {
       if (error instanceof RuleFault) return `${place}: ${error.message}`;
       throw error;

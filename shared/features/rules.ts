@@ -3,7 +3,8 @@
 import { parseQuantity } from "../kubernetes/quantity/parse.ts";
 import { labelKeyErrors, labelValueErrors } from "../kubernetes/validation.ts";
 import { failure, type Result, success } from "../result.ts";
-import { type FeatureSet, type FeatureTerm, type MatchedFeatures, matchTerms, RuleFault } from "./match.ts";
+import { Effort, RuleFault } from "./effort.ts";
+import { type FeatureSet, type FeatureTerm, type MatchedFeatures, matchTerms } from "./match.ts";
 import { expand } from "./template.ts";
 
 type Texts = Readonly<Record<string, string>>;
@@ -69,8 +70,9 @@ export function evaluateRules(
   const references = new Map(attributesOf(BACK_REFERENCES));
   const asked: Asked = { labels: new Map(), annotations: new Map(), resources: new Map(), taints: [] };
   const [matched, failed]: [RulesOutcome["matched"], RulesOutcome["failed"]] = [[], []];
+  const effort = new Effort();
   for (const rule of rules) {
-    const result = evaluateRule(rule, (name) => known.get(name));
+    const result = evaluateRule(rule, (name) => known.get(name), effort);
     if (!result.ok) {
       failed.push({ rule: rule.name, fault: result.error });
       continue;
@@ -156,15 +158,16 @@ const NO_MATCH: RuleResult = { isMatch: false, labels: new Map(), vars: new Map(
 function evaluateRule(
   rule: FeatureRule,
   features: (name: string) => FeatureSet | undefined,
+  effort: Effort,
 ): Result<RuleResult> {
   const { matchAny = [], matchFeatures = [], labelsTemplate = "", varsTemplate = "" } = rule;
   const labels = new Map<string, string>();
   const vars = new Map<string, string>();
   const isMatch = (terms: readonly FeatureTerm[]): boolean => {
     const matched: MatchedFeatures = new Map();
-    if (!matchTerms(terms, features, matched)) return false;
-    for (const [key, value] of expand(labelsTemplate, matched)) labels.set(key, value);
-    for (const [key, value] of expand(varsTemplate, matched)) vars.set(key, value);
+    if (!matchTerms(terms, features, matched, effort)) return false;
+    for (const [key, value] of expand(labelsTemplate, matched, effort)) labels.set(key, value);
+    for (const [key, value] of expand(varsTemplate, matched, effort)) vars.set(key, value);
     return true;
   };
   try {

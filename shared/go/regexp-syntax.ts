@@ -38,7 +38,11 @@ const MOST_REPEATS = 1000;
 /** Go's limit of nested parts: maxHeight. */
 const MOST_DEEP = 1000;
 
+/** The most named classes in one pair of brackets, since each character is compared with all of them. */
+const MOST_IN_BRACKETS = 32;
+
 export class SyntaxFault extends Error {}
+export const TOO_LARGE = "the expression is too large";
 
 /** Parses an expression. Throws a SyntaxFault with Go's words. */
 export function parseExpression(text: string): Pick<Parser, "groups" | "names"> & { part: Part } {
@@ -54,8 +58,8 @@ const fault = (what: string, where: string) => new SyntaxFault(`error parsing re
 function classTest(source: string, isFolded: boolean): Test {
   const expression = new RegExp(`^[${source}]$`, isFolded ? "iu" : "u");
   const test = (codePoint: number) => expression.test(String.fromCodePoint(codePoint));
-  const ascii = Array.from({ length: 128 }, (_, codePoint) => test(codePoint));
-  return (codePoint) => ascii[codePoint] ?? test(codePoint);
+  const ascii: boolean[] = [];
+  return (codePoint) => (codePoint < 128 ? (ascii[codePoint] ??= test(codePoint)) : test(codePoint));
 }
 
 const escaped = (codePoint: number) => `\\u{${codePoint.toString(16)}}`;
@@ -244,6 +248,7 @@ class Parser {
     let source = "";
     for (let isFirst = true; isFirst || this.#next() !== "]"; isFirst = false) {
       if (this.#next() === "") throw fault("missing closing ]", this.#text.slice(start));
+      if (tests.length > MOST_IN_BRACKETS) throw new SyntaxFault(TOO_LARGE);
       const test = this.#posix() ?? this.#classEscape();
       if (test !== null) tests.push(test);
       else source += this.#range();
@@ -318,7 +323,7 @@ function isRepeatValid(part: Part, most: number): boolean {
 }
 
 /** The scripts whose names have four letters, as the abbreviations have that Go does not know. */
-const SHORT_SCRIPTS = ["Ahom", "Cham", "Kawi", "Lisu", "Miao", "Modi", "Newa", "Thai", "Toto"];
+const SHORT_SCRIPTS = new Set(["Ahom", "Cham", "Kawi", "Lisu", "Miao", "Modi", "Newa", "Thai", "Toto"]);
 
 /** Returns the test of a general category or a script; null if Go has none of that name. Go ignores case and separators. */
 function unicodeTest(name: string, isFolded: boolean): Test | null {
@@ -329,7 +334,7 @@ function unicodeTest(name: string, isFolded: boolean): Test | null {
   if (long === "Ascii") return classTest("\\0-\\x7f", isFolded);
   if (long === "Assigned") return negatedIf(true, classTest("\\p{gc=Cn}", isFolded));
   // Go does not find a script of several words.
-  const isScript = words.length === 1 && (long.length !== 4 || SHORT_SCRIPTS.includes(long));
+  const isScript = words.length === 1 && (long.length !== 4 || SHORT_SCRIPTS.has(long));
   for (const property of [
     `gc=${long === "Lc" ? "LC" : long}`,
     `gc=${long.toLowerCase()}`,

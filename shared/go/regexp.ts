@@ -1,7 +1,7 @@
 // Matches regular expressions as Go does (package regexp): leftmost-first, in a time that is linear in the text. A
 // pattern of an operator therefore cannot hold the process, whatever text another user writes. RegExp has no such bound.
 import { failure, type Result, success } from "../result.ts";
-import { type Part, parseExpression, type Place, SyntaxFault } from "./regexp-syntax.ts";
+import { type Part, parseExpression, type Place, SyntaxFault, TOO_LARGE } from "./regexp-syntax.ts";
 
 export interface Match {
   /** The index of the match in the text, in UTF-16 code units. */
@@ -10,9 +10,16 @@ export interface Match {
   groups: (string | undefined)[];
 }
 
+/** Counts the steps of matching. An implementation may throw. */
+export interface Effort {
+  spend: (steps: number) => void;
+}
+
 export interface Expression {
   /** Returns the leftmost match; null if there is none. */
-  match: (text: string) => Match | null;
+  match: (text: string, effort?: Effort) => Match | null;
+  /** The number of steps of the program. */
+  steps: number;
   /** Each match contains at least one of these texts; null if no such texts are known. */
   texts: readonly string[] | null;
   /** Whether a match may contain a line break. */
@@ -35,21 +42,22 @@ type Job = { number: number; at: number } | { slot: number; was: number | undefi
 export const MOST_STEPS = 2000;
 /** The most parts from which steps are made: an empty part that is repeated makes no step, but costs time. */
 const MOST_PARTS = 10 * MOST_STEPS;
+/** The bytes of memory that take the time of one step. */
+const BYTES_CLEARED = 64;
 
 /** Compiles an expression. Fails with Go's words, or if its program has more than MOST_STEPS. */
 export function compileExpression(text: string): Result<Expression> {
   try {
     const { part, groups, names } = parseExpression(text);
     const program = new Program(part);
-    const match: Expression["match"] = (given) => program.match(given, groups);
-    return success({ match, texts: requiredTexts(part), mayBreak: mayBreak(part), names });
+    const match: Expression["match"] = (given, effort) => program.match(given, groups, effort);
+    const { steps } = program;
+    return success({ match, steps, texts: requiredTexts(part), mayBreak: mayBreak(part), names });
   } catch (error) {
     if (error instanceof SyntaxFault) return failure(error.message);
     throw error;
   }
 }
-
-const TOO_LARGE = "the expression is too large";
 
 class Program {
   readonly #steps: Step[] = [{ does: "end" }];
@@ -61,6 +69,10 @@ class Program {
   constructor(part: Part) {
     this.#start = this.#add(part, 0);
     this.#prefix = prefixOf(part);
+  }
+
+  get steps(): number {
+    return this.#steps.length;
   }
 
   /** Adds the steps of a part, which continue with the step `next`. Returns the first step. */
@@ -109,13 +121,14 @@ class Program {
   }
 
   /** Tries each start in turn. No step is tried twice at one place, as in RE2's bitstate: the second try fails too. */
-  match(text: string, groups: number): Match | null {
+  match(text: string, groups: number, effort?: Effort): Match | null {
     let index = this.#startFrom(text, 0);
     if (index < 0) return null;
     const tried = new Uint8Array((this.#steps.length * (text.length + 1) + 7) >> 3);
     const slots: (number | undefined)[] = Array.from({ length: 2 * groups + 2 });
+    effort?.spend(tried.length / BYTES_CLEARED);
     for (; index >= 0; index = this.#startFrom(text, index + 1)) {
-      if (!this.#matchAt(text, index, slots, tried)) continue;
+      if (!this.#matchAt(text, index, slots, tried, effort)) continue;
       const end = slots[1] ?? index;
       const rest = Array.from({ length: groups }, (_, group) => {
         const [from, to] = [slots[2 * group + 2], slots[2 * group + 3]];
@@ -136,7 +149,13 @@ class Program {
   }
 
   /** Reports whether there is a match that begins at the index, and sets `slots`. Without a match they do not change. */
-  #matchAt(text: string, index: number, slots: (number | undefined)[], tried: Uint8Array): boolean {
+  #matchAt(
+    text: string,
+    index: number,
+    slots: (number | undefined)[],
+    tried: Uint8Array,
+    effort: Effort | undefined,
+  ): boolean {
     const width = text.length + 1;
     const left: Job[] = [{ number: this.#start, at: index }];
     for (let job = left.pop(); job !== undefined; job = left.pop()) {
@@ -149,6 +168,7 @@ class Program {
         const bit = number * width + at;
         if (tried[bit >> 3]! & (1 << (bit & 7))) break;
         tried[bit >> 3]! |= 1 << (bit & 7);
+        effort?.spend(1);
         const step = this.#steps[number]!;
         if (step.does === "end") {
           slots[1] = at;

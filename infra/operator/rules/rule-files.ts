@@ -101,7 +101,7 @@ export async function documentsIn(file: string): Promise<Result<unknown[], Opera
   if (text.length > RULE_LIMITS.file)
     return fault("usage", `${file} has more than ${RULE_LIMITS.file} characters`);
   const { parseAllDocuments } = await import("yaml");
-  const documents = parseAllDocuments(text, { strict: true, uniqueKeys: true });
+  const documents = parseAllDocuments(text, { strict: true, uniqueKeys: true, merge: true });
   const values: unknown[] = [];
   for (const document of "empty" in documents ? [] : documents) {
     const [error] = document.errors;

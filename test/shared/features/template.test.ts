@@ -1,7 +1,8 @@
 // Tests the limits of templates. test/vectors/featureRules.json has what templates result in.
 import { expect, it, test } from "vitest";
-import { RuleFault } from "../../../shared/features/match.ts";
-import { expand, TEMPLATE_BYTES } from "../../../shared/features/template.ts";
+import { RuleFault } from "../../../shared/features/effort.ts";
+import { expand } from "../../../shared/features/template.ts";
+import { TEMPLATE_BYTES } from "../../../shared/features/template-syntax.ts";
 
 const devices = (count: number) =>
   new Map([

@@ -34,6 +34,23 @@ describe("valid rules → 0 and a line for each", () => {
   it.each<[situation: string, content: unknown, rules: string[]]>([
     ["one object", ruleObject(GPU), ["gpus/gpu"]],
     ["a field that is null", ruleObject({ ...GPU, matchAny: null }), ["gpus/gpu"]],
+    [
+      "a taint as the apiserver stores it",
+      ruleObject({ taints: [{ key: "a/b", effect: "NoSchedule", timeAdded: "2026-01-01T00:00:00Z" }] }),
+      ["gpus/gpu"],
+    ],
+    [
+      "a merge key of YAML",
+      `apiVersion: nfd.k8s-sigs.io/v1alpha1
+kind: NodeFeatureRule
+metadata: { name: gpus }
+spec:
+  rules:
+    - &first { name: gpu, labels: { gpu: "true" } }
+    - { <<: *first, name: more }
+`,
+      ["gpus/gpu", "gpus/more"],
+    ],
     ["a List", { kind: "List", items: [ruleObject(GPU), ruleObject(GPU, "more")] }, ["gpus/gpu", "more/gpu"]],
     [
       "several documents",
@@ -53,8 +70,8 @@ describe("a fault → 1, with its file and place", () => {
   it.each<[situation: string, content: unknown, says: RegExp]>([
     [
       "another kind",
-      { ...ruleObject(GPU), kind: "NodeFeature" },
-      /\/kind: Invalid input: expected "NodeFeatureRule"$/m,
+      { ...ruleObject(GPU), kind: "NodeFeatureGroup" },
+      /\/kind: expected NodeFeatureRule: leave objects of other kinds out$/m,
     ],
     ["an unknown field", ruleObject({ ...GPU, label: {} }), /\/spec\/rules\/0\/label: unknown field/],
     [
@@ -66,6 +83,20 @@ describe("a fault → 1, with its file and place", () => {
       "an unknown operator",
       ruleObject(CLASS({ op: "Near" })),
       /matchExpressions\/class: unknown operator Near: expected one of Exists/,
+    ],
+    // Without the expression, the rule would match each device.
+    [
+      "an expression that is null",
+      ruleObject({ matchFeatures: [{ feature: "pci.device", matchExpressions: { class: null } }] }),
+      /matchExpressions\/class: /,
+    ],
+    ["a label that is null", ruleObject({ labels: { gpu: null } }), /labels\/gpu: /],
+    ["no operator", ruleObject(CLASS({ value: ["0300"] })), /matchExpressions\/class\/op: /],
+    ["a number", ruleObject(CLASS({ op: "In", value: [300] })), /class\/value\/0: /],
+    [
+      "regular expressions that are too large together",
+      ruleObject(CLASS({ op: "InRegexp", value: Array.from({ length: 31 }, () => ".{999}") })),
+      /class: the object's regular expressions are too large together/,
     ],
     ["no value", ruleObject(CLASS({ op: "In" })), /class: In takes some values/],
     ["a value too many", ruleObject(CLASS({ op: "Gt", value: ["1", "2"] })), /class: Gt takes 1 value$/m],

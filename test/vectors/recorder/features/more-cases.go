@@ -71,6 +71,14 @@ func templates(add adder) {
 		"a={{ . }}", "a={{ (1) }}", "a={{ 1 | len }}", "a={{ \"abc\" | len }}", "a={{ .pci.device | first | len }}", "{{ else }}", "{{ range .pci.device }}{{ .class }}={{ len . }}\n{{ end }}",
 		"a={{\n1 }}", "a={{ \"x }}", "a={{ (1 }}", "a={{ 1) }}", "{{range .pci.device}}{{.class}}=1{{end}}", "{{ range .pci.device }}{{ range . }}x{{ end }}=1\n{{ end }}", "a={{ index .pci \"device\" | len }}",
 		"a={{ .Pci.device }}", "{{ if .pci.device }}a=1{{ end }}", "{{ if not .pci.device }}a=1{{ else }}b=1{{ end }}", "a={{ len .pci }}",
+		// Those in which a random comparison of many templates found differences.
+		"{{-\nrange .pci.device\t-}}\n{{ .class }}=1\n{{\nend\t-}} x=1", "{{ /* no comment */}}a=b", "{{/* a */ */}}a=b", "{{/* a */ }}a=b", "a={{ 1 \u00a0}}",
+		"a={{ \"\\u00e9\\x41\\101\\U0001F600\\a\" }}", "a={{ \"\\ud800\" }}", "a={{ \"\\q\" }}", "a={{ 0x1F }}-{{ 017 }}-{{ 0b11 }}-{{ 1_000 }}-{{ +7 }}", "a={{ 08 }}",
+		"a={{ eq \"a\"\"a\" }}", "a={{ len(.pci.device) }}", "a={{ len.pci.device }}", "a={{ index\"x\" }}", "a={{ \"x\".y }}", "a={{ .pci.device | len | }}", "a={{ | len }}",
+		"{{ range .pci.device }}{{ else if true }}{{ end }}a=b", "{{ range .pci.device }}{{ .é }}=1{{ end }}", "é={{ index (index .pci.device 0) \"é\" }}1",
+		"a={{ index . \"none\" }}", "a={{ index . \"none\" \"device\" }}", "a={{ len (index .pci \"none\") }}", "{{ range (index . \"none\" \"device\") }}x{{ else }}a=none{{ end }}", "a={{ index (index .pci.device 0) \"none\" \"more\" }}",
+		"a={{ first (index .pci \"none\") }}", "a={{ (first (index .pci \"none\")).class }}", "{{ if first (index .pci \"none\") }}a=1{{ else }}a=2{{ end }}", "a={{ eq (first (index .pci \"none\")) \"x\" }}", "{{ range (first (index .pci \"none\")) }}x{{ else }}a=none{{ end }}", "a={{ len (first (index .pci \"none\")) }}",
+		"a={{ substr 0 2 \"éa\" }}", "a={{ substr 3 2 \"abcdef\" }}", "a={{ substr 9 99 \"abc\" }}", "a={{ substr -1 9 \"abc\" }}", "a={{ substr 0 0 \"abc\" }}", "a={{ index \"abc\" 1 }}", "a={{ index \"abc\" 9 }}",
 	} {
 		add(fmt.Sprintf("the template %q", text), given{Rules: []object{rule(object{"matchFeatures": matchers, "labelsTemplate": text})}, Features: features})
 	}
