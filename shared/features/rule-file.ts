@@ -1,6 +1,7 @@
 // Checks a NodeFeatureRule (nfd.k8s-sigs.io/v1alpha1) before any machine's features are known: its fields, operators,
 // expressions and templates. A fault that NFD would find only on a machine with the feature is found here.
 import * as z from "zod/mini";
+import { dnsSubdomainErrors } from "../kubernetes/validation.ts";
 import { firstFault } from "../protocol/schema.ts";
 import { failure, type Result, success } from "../result.ts";
 import { RuleFault } from "./effort.ts";
@@ -52,7 +53,11 @@ const rule = z.strictObject({
 const objectSchema = z.strictObject({
   apiVersion: z.literal("nfd.k8s-sigs.io/v1alpha1"),
   kind: z.literal("NodeFeatureRule", "expected NodeFeatureRule: leave objects of other kinds out"),
-  metadata: z.looseObject({ name: z.string().check(z.minLength(1)) }),
+  metadata: z.looseObject({
+    name: z
+      .string()
+      .check(z.refine((name) => dnsSubdomainErrors(name).length === 0, "expected a name such as gpu-rules")),
+  }),
   spec: z.strictObject({ rules: z.array(rule).check(z.maxLength(RULE_LIMITS.rules)) }),
 });
 
@@ -77,16 +82,14 @@ export function parseRuleObject(value: unknown): Result<RuleObject> {
   return success({ name: metadata.name, rules: spec.rules });
 }
 
-const MAPS = new Set(["annotations", "extendedResources", "labels", "matchExpressions", "vars"]);
-
 /**
- * Leaves out fields that are null, as an empty field of YAML is: Go's decoder ignores such fields. An entry of a map stays:
- * without an expression, a rule would match more machines.
+ * Leaves out fields that are null, as an empty field of YAML is: the apiserver does so too. An expression stays, and is
+ * refused: without the expression, the rule would match more machines.
  */
 function withoutNulls(value: unknown, name = ""): unknown {
   if (Array.isArray(value)) return value.map((each) => withoutNulls(each));
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).filter(([, field]) => field !== null || MAPS.has(name));
+  const entries = Object.entries(value).filter(([, field]) => field !== null || name === "matchExpressions");
   return Object.fromEntries(entries.map(([key, field]) => [key, withoutNulls(field, key)]));
 }
 

@@ -33,7 +33,11 @@ const check = (...args: string[]) => play(["rules", "check", ...args]);
 describe("valid rules → 0 and a line for each", () => {
   it.each<[situation: string, content: unknown, rules: string[]]>([
     ["one object", ruleObject(GPU), ["gpus/gpu"]],
-    ["a field that is null", ruleObject({ ...GPU, matchAny: null }), ["gpus/gpu"]],
+    [
+      "a field and a label that are null",
+      ruleObject({ labels: { gpu: null }, matchAny: null }),
+      ["gpus/gpu"],
+    ],
     [
       "a taint as the apiserver stores it",
       ruleObject({ taints: [{ key: "a/b", effect: "NoSchedule", timeAdded: "2026-01-01T00:00:00Z" }] }),
@@ -90,7 +94,11 @@ describe("a fault → 1, with its file and place", () => {
       ruleObject({ matchFeatures: [{ feature: "pci.device", matchExpressions: { class: null } }] }),
       /matchExpressions\/class: /,
     ],
-    ["a label that is null", ruleObject({ labels: { gpu: null } }), /labels\/gpu: /],
+    [
+      "an object's name that Kubernetes refuses",
+      ruleObject(GPU, "My rules"),
+      /\/metadata\/name: expected a name/,
+    ],
     ["no operator", ruleObject(CLASS({ value: ["0300"] })), /matchExpressions\/class\/op: /],
     ["a number", ruleObject(CLASS({ op: "In", value: [300] })), /class\/value\/0: /],
     [
