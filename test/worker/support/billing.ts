@@ -128,7 +128,7 @@ export class Billing {
         this.ctx.abort("evicted");
       }
     }
-    for (const name of Object.getOwnPropertyNames(Real.prototype)) {
+    for (const name of methodsOf(Real.prototype as object)) {
       if (name === "constructor" || name === "alarm") continue;
       Object.defineProperty(BilledObject.prototype, name, {
         writable: true,
@@ -341,4 +341,10 @@ export class Billing {
 
 function isNamespace(value: unknown): value is DurableObjectNamespace {
   return typeof value === "object" && value !== null && "getByName" in value;
+}
+
+/** Returns the names of a class's methods with those of its base classes, down to the platform's own class. */
+function methodsOf(prototype: object): string[] {
+  if (prototype === DurableObject.prototype) return [];
+  return [...Object.getOwnPropertyNames(prototype), ...methodsOf(Object.getPrototypeOf(prototype) as object)];
 }
