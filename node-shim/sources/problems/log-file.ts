@@ -10,7 +10,7 @@ const CHUNK_BYTES = 64 * 1024;
 /** The most bytes before the end of a file that a monitor reads at its start. */
 const LOOKBACK_BYTES = 4 * 1024 * 1024;
 /** The most unread bytes. A monitor that falls further behind continues LOOKBACK_BYTES before the end. */
-const MOST_BEHIND = 64 * 1024 * 1024;
+const MOST_BEHIND = 32 * 1024 * 1024;
 const MOST_LINE = 64 * 1024;
 /** The most bytes before the position that must be the same in the next read: another text shows a rewritten file. */
 const KNOWN_BYTES = 64;
