@@ -1,5 +1,6 @@
 // Runs the Worker with a fleet index that a benchmark fills with made-up machines and transitions. In production,
 // node objects send them. Everything else is the Worker itself. This file has no test of its own.
+import "./never-busy.ts";
 import type { FleetState } from "../../../shared/fleet/state.ts";
 import type { MachineUpdate } from "../../../shared/fleet/summary.ts";
 import { type Environment, fleetIndex } from "../../../worker/env.ts";

@@ -1,7 +1,7 @@
 // Runs the Worker, which also reports the size of a machine's storage as the platform counts it, and keeps a short
 // history of the fleet, which a short run fills. Everything else is the Worker itself, with its own clock and alarms.
 // This file has no test of its own.
-import { ADMISSION } from "../../../infra/local/admission.ts";
+import "./never-busy.ts";
 import { FLEET_HISTORY_LIMITS } from "../../../worker/fleet/machine-rows.ts";
 import type { Environment } from "../../../worker/env.ts";
 import worker, { NodeObject as RealNodeObject } from "../../../worker/index.ts";
@@ -10,9 +10,6 @@ export { ClusterObject, GatewayObject, IndexObject, RegistryObject } from "../..
 
 // The honest machines have about a hundred lines before the attack: less than their token's share beside eight others.
 Object.assign(FLEET_HISTORY_LIMITS, { lines: 1000, prunedEvery: 50, linesADayOfToken: 200 });
-
-// Cloudflare refuses no request because a computer is busy: here too, each refusal is the Worker's own.
-Object.assign(ADMISSION, { busyMs: Infinity, slowMs: Infinity });
 
 export class NodeObject extends RealNodeObject {
   databaseBytes(): number {
