@@ -126,7 +126,9 @@ const termChecks = (place: string, of: readonly FeatureTerm[]): Check[] =>
   of.flatMap(({ matchExpressions = {}, matchName }, index): Check[] => [
     ...Object.entries(matchExpressions).map(([name, each]): Check => [
       `${place}/${index}/matchExpressions/${name}`,
-      () => checkExpression(each),
+      () => checkExpression(each, RULE_LIMITS.steps),
     ]),
-    ...(matchName ? [[`${place}/${index}/matchName`, () => checkExpression(matchName)] satisfies Check] : []),
+    ...(matchName
+      ? [[`${place}/${index}/matchName`, () => checkExpression(matchName, RULE_LIMITS.steps)] satisfies Check]
+      : []),
   ]);

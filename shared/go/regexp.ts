@@ -38,18 +38,18 @@ type Step =
 /** A step to try at a place, or a slot's value to restore after the later steps have failed. */
 type Job = { number: number; at: number } | { slot: number; was: number | undefined };
 
-/** The most steps of a program. Go's limit of the size of an expression has the same order. */
+/** The most steps of a program, unless its matches count their steps. */
 export const MOST_STEPS = 2000;
-/** The most parts from which steps are made: an empty part that is repeated makes no step, but costs time. */
-const MOST_PARTS = 10 * MOST_STEPS;
+/** The most parts for each step: an empty part that is repeated makes no step, but costs time. */
+const MOST_PARTS = 10;
 /** The bytes of memory that take the time of one step. */
 const BYTES_CLEARED = 64;
 
-/** Compiles an expression. Fails with Go's words, or if its program has more than MOST_STEPS. */
-export function compileExpression(text: string): Result<Expression> {
+/** Compiles an expression. Fails with Go's words, or if its program has more steps than `most`. */
+export function compileExpression(text: string, most = MOST_STEPS): Result<Expression> {
   try {
     const { part, groups, names } = parseExpression(text);
-    const program = new Program(part);
+    const program = new Program(part, most);
     const match: Expression["match"] = (given, effort) => program.match(given, groups, effort);
     const { steps } = program;
     return success({ match, steps, texts: requiredTexts(part), mayBreak: mayBreak(part), names });
@@ -61,12 +61,14 @@ export function compileExpression(text: string): Result<Expression> {
 
 class Program {
   readonly #steps: Step[] = [{ does: "end" }];
+  readonly #most: number;
   readonly #start: number;
   /** The text with which each match begins; null if a match can begin only where the text begins. */
   readonly #prefix: string | null;
   #parts = 0;
 
-  constructor(part: Part) {
+  constructor(part: Part, most: number) {
+    this.#most = most;
     this.#start = this.#add(part, 0);
     this.#prefix = prefixOf(part);
   }
@@ -77,7 +79,7 @@ class Program {
 
   /** Adds the steps of a part, which continue with the step `next`. Returns the first step. */
   #add(part: Part, next: number): number {
-    if (++this.#parts > MOST_PARTS) throw new SyntaxFault(TOO_LARGE);
+    if (++this.#parts > MOST_PARTS * this.#most) throw new SyntaxFault(TOO_LARGE);
     switch (part.kind) {
       case "one":
         return this.#push({ does: "one", matches: part.matches, next });
@@ -116,7 +118,7 @@ class Program {
   }
 
   #push(step: Step): number {
-    if (this.#steps.length >= MOST_STEPS) throw new SyntaxFault(TOO_LARGE);
+    if (this.#steps.length >= this.#most) throw new SyntaxFault(TOO_LARGE);
     return this.#steps.push(step) - 1;
   }
 

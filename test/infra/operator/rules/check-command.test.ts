@@ -34,6 +34,16 @@ describe("valid rules → 0 and a line for each", () => {
   it.each<[situation: string, content: unknown, rules: string[]]>([
     ["one object", ruleObject(GPU), ["gpus/gpu"]],
     [
+      "a regular expression with a list of 1000 devices",
+      ruleObject(
+        CLASS({
+          op: "InRegexp",
+          value: [`^(${Array.from({ length: 1000 }, (_, index) => (index + 4096).toString(16)).join("|")})$`],
+        }),
+      ),
+      ["gpus/gpu"],
+    ],
+    [
       "a field and a label that are null",
       ruleObject({ labels: { gpu: null }, matchAny: null }),
       ["gpus/gpu"],
