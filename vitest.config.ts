@@ -98,6 +98,7 @@ const inWorkerd = (name: string, include: string[]): TestProjectInlineConfigurat
     // Vitest waits for an answer to each forwarded log line. A line of an object that ends at once gets no answer.
     disableConsoleIntercept: true,
     include,
+    globalSetup: "test/memory-setup.ts",
     setupFiles: [common.setupFiles, "test/worker/support/set-up.ts"],
   },
 });
