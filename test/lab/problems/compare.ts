@@ -81,8 +81,8 @@ const statusOf = (condition: string) => condition.split(":")[0];
 /** Returns a text with the forms that Go and JavaScript write alike. */
 const asText = (text: string) =>
   printable(text)
-    .replaceAll(/\\[trn]| +/g, " ")
-    .replaceAll("\uFFFD", "")
+    .replaceAll(/(\\[trn]| )+/g, " ")
+    .replaceAll(/\uFFFD|\\x[0-9a-f]{2}/g, "")
     .slice(0, 400);
 
 export function comparisonText(found: readonly Difference[]): string {

@@ -58,9 +58,11 @@ async function byNpd(
   monitors: readonly string[],
   forMs: number,
 ): Promise<{ statuses: NpdStatus[]; cost: string }> {
-  const child = spawn(programOf(NPD), monitors, { stdio: ["ignore", "pipe", "ignore"] });
+  const child = spawn(programOf(NPD), monitors, { stdio: ["ignore", "pipe", "pipe"] });
   const output = text(child.stdout);
+  const errors = text(child.stderr);
   await pause(forMs);
+  if (child.exitCode !== null) throw new Error(`${NPD} has ended: ${(await errors).slice(-2000)}`);
   const cost = costOf(child);
   child.kill();
   const written = (await output).split("\n").filter((line) => line !== "");
@@ -186,6 +188,8 @@ const { values } = parseArgs({
     from: { type: "string", default: "0" },
   },
 });
+// Each random program that runs kills its group when this process ends.
+process.setMaxListeners(0);
 // The random logs have times of this zone.
 process.env["TZ"] = "UTC";
 const fault = buildProgram(NPD);

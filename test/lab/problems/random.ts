@@ -22,9 +22,9 @@ const MESSAGES =
   "[12] x", "alpha beta gamma: ray BUG: oops omega"]`) as string[];
 /** The patterns, separated by blanks; the last one is empty. */
 const PATTERNS =
-  String.raw`alpha beta[ ]\d+ (?i)bug:[ ].* gamma:\x20[a-z]+ [^\n]*oops.* omega \bomega\b.* é[ ]ü
-  alpha\nbeta[ ]\d+ (?s)alpha.*omega alpha(?s:.*)omega (alpha\n)+beta.* beta[ ]x\n.*\nomega ^alpha (?m)^alpha$ (?m:^)xxy
-  \Aalpha (?U)a.+b.* x{2,3}y? \Qa.b\E.c a[[:space:]]b \p{L}+[ ]ü [\d]+\][ ]x (?P<what>beta|gamma).* (alpha|(beta))[ ]\d+
+  String.raw`alpha beta\x20\d+ (?i)bug:\x20.* gamma:\x20[a-z]+ [^\n]*oops.* omega \bomega\b.* é\x20ü
+  alpha\nbeta\x20\d+ (?s)alpha.*omega alpha(?s:.*)omega (alpha\n)+beta.* beta\x20x\n.*\nomega ^alpha (?m)^alpha$ (?m:^)xxy
+  \Aalpha (?U)a.+b.* x{2,3}y? \Qa.b\E.c a[[:space:]]b \p{L}+\x20ü [\d]+\]\x20x (?P<what>beta|gamma).* (alpha|(beta))\x20\d+
   "quoted".* \s+ . \n alpha\n\n (?:alpha|beta) [^a]lpha \x41?lpha (?:a.b.c|omega) (?s:.+) `.split(/\s+/);
 /** The parts of a line, by the layout of its time: expressions, the line, and how a time is written. */
 const LAYOUTS = [
