@@ -29,8 +29,8 @@ export interface Difference {
 
 const NONE = "-";
 const PROC = "the kernel does not show it in /proc/cpuinfo";
-/** The instruction sets that the kernel shows only if it uses them. */
-const IF_USED = new Set(["CETIBT", "CETSS"]);
+/** The instruction sets that the kernel shows only if it uses them, or has not found them broken (RDSEED of Zen 5). */
+const IF_USED = new Set(["CETIBT", "CETSS", "RDSEED"]);
 const SHOWN = new Set([...X86_FLAGS.values(), ...Object.values(IMPLIED)]);
 const isHidden = (name: string) => IF_USED.has(name) || !SHOWN.has(name);
 
