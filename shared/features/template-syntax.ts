@@ -233,7 +233,9 @@ function operandAt(tokens: readonly Token[], at: number): [operand: Operand, nex
     next++
   ) {
     if (next > at && tokens[next]!.isApart) break;
-    if (operand === DOT || operand?.is === "value") fault(tokens[next]!, `is after ${token.text}`);
+    // In parentheses, Go finds this fault only if it evaluates the value.
+    if (token.text !== "(" && (operand === DOT || operand?.is === "value"))
+      fault(tokens[next]!, `is after ${token.text}`);
     operand = { is: "field", of: operand, name: tokens[next]!.text.slice(1) };
   }
   return [operand ?? DOT, next];

@@ -79,6 +79,7 @@ func templates(add adder) {
 		"a={{ index . \"none\" }}", "a={{ index . \"none\" \"device\" }}", "a={{ len (index .pci \"none\") }}", "{{ range (index . \"none\" \"device\") }}x{{ else }}a=none{{ end }}", "a={{ index (index .pci.device 0) \"none\" \"more\" }}",
 		"a={{ first (index .pci \"none\") }}", "a={{ (first (index .pci \"none\")).class }}", "{{ if first (index .pci \"none\") }}a=1{{ else }}a=2{{ end }}", "a={{ eq (first (index .pci \"none\")) \"x\" }}", "{{ range (first (index .pci \"none\")) }}x{{ else }}a=none{{ end }}", "a={{ len (first (index .pci \"none\")) }}",
 		"a={{ substr 0 2 \"éa\" }}", "a={{ substr 3 2 \"abcdef\" }}", "a={{ substr 9 99 \"abc\" }}", "a={{ substr -1 9 \"abc\" }}", "a={{ substr 0 0 \"abc\" }}", "a={{ index \"abc\" 1 }}", "a={{ index \"abc\" 9 }}",
+		"{{ range .pci.device }}{{ (.).class }}=1\n{{ end }}", "{{ range .pci.device }}{{ ..class }}=1\n{{ end }}", "{{ if false }}{{ (\"x\").y }}{{ end }}a=b", "a={{ (\"x\").y }}",
 	} {
 		add(fmt.Sprintf("the template %q", text), given{Rules: []object{rule(object{"matchFeatures": matchers, "labelsTemplate": text})}, Features: features})
 	}
