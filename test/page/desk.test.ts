@@ -258,7 +258,7 @@ describe.skipIf(!hasChromium)("the desk", () => {
       await page.goto("/?view=deployment");
       const section = page.getByRole("region", { name: "Feature rules" });
       await section.getByText(/Rollout done: \d+ of \d+ machines follow/).waitFor();
-      await section.getByRole("row", { name: /1 admin secret .*ago all/ }).waitFor();
+      await section.getByRole("row", { name: /1 admin secret .*ago – all/ }).waitFor();
       expect(await accessibilityFaults()).toEqual([]);
       await section
         .getByRole("row", { name: /all\/labelled/ })
