@@ -467,4 +467,17 @@ describe("an operator", () => {
       `the rules have revision ${revision} by now, not ${revision - 1}: read them before you change them`,
     ]);
   });
+
+  test("applies rules, and an earlier Worker takes the alarm → the daily work continues the rollout", async () => {
+    const report = await withDevices("rules-op-12", "aaa12");
+    await apply([object("o", labRule("aaa12", "one"))]);
+    await runInDurableObject(registry(env), (_, { storage }) => storage.deleteAlarm());
+    await evictDurableObject(registry(env));
+    await registry(env).removeSilentNodes();
+    let isDue = true;
+    while (isDue) isDue = await passing(runDurableObjectAlarm(registry(env)));
+    expect((await read()).rollout?.state).toBe("done");
+    await report("aaa12");
+    expect(await labelOf("rules-op-12")).toBe("one");
+  });
 });

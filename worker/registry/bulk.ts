@@ -132,15 +132,12 @@ export function startPlanned(
   return success(startBulk(sql, { act: plan.action, who, listed }, nowMs));
 }
 
-/** Starts to remove the Nodes of machines silent for REMOVE_SILENT_NODES_DAYS. Returns null if there are none to remove. */
-export async function startSilentRemovals(
-  storage: DurableObjectStorage,
-  env: Environment,
-): Promise<BulkProgress | null> {
+/** Starts to remove the Nodes of machines silent for REMOVE_SILENT_NODES_DAYS. */
+export async function startSilentRemovals(storage: DurableObjectStorage, env: Environment): Promise<void> {
   const days = removeSilentNodesDays(env);
-  if (days === null) return null;
+  if (days === null) return;
   const names = (await fleetIndex(env).silentFor(days)).map(({ name }) => name);
-  return storage.transactionSync(() => startRemovals(storage.sql, names, currentMs()));
+  storage.transactionSync(() => startRemovals(storage.sql, names, currentMs()));
 }
 
 /** Starts the removal of silent machines' Nodes. Returns null if another removal runs, or no machine is affected. */

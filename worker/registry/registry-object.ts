@@ -340,12 +340,14 @@ export class RegistryObject extends RegistryWithRollouts {
 
   /**
    * Removes join tokens that ended long ago, and starts removing the Nodes of machines silent for
-   * REMOVE_SILENT_NODES_DAYS. The cron trigger calls this daily, also in earlier versions, so that the name stays.
+   * REMOVE_SILENT_NODES_DAYS. The cron trigger calls this daily, also in earlier versions, so that the name stays. The
+   * alarm also continues a rollout and actions whose own alarm was lost, for example to an earlier Worker.
    */
   async removeSilentNodes(): Promise<void> {
     this.#atomically(() => endTokens(this.#sql, currentMs()));
     const { startSilentRemovals } = await import("./bulk.ts");
-    if (await startSilentRemovals(this.ctx.storage, this.env)) await this.alarmAt(currentMs());
+    await startSilentRemovals(this.ctx.storage, this.env);
+    await this.alarmAt(currentMs());
   }
 
   /** Returns a page of one of the three logs, newest first. */
