@@ -148,7 +148,7 @@ export default defineConfig({
         sequence: { groupOrder: 1 },
       }),
       // Each file has its own cluster, and mostly waits for the programs of that cluster.
-      ofPrograms("neighbours", { maxWorkers: 2, sequence: { groupOrder: 2 } }),
+      ofPrograms("neighbours", { maxWorkers: 3, sequence: { groupOrder: 2 } }),
       inWorkerd("shared-in-workerd", SHARED),
       ofPrograms("runtimes"),
       ofPrograms("release"),

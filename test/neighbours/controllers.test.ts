@@ -1,4 +1,4 @@
-// Runs the experiments with the controllers of kube-controller-manager other than the node controller.
+// Runs the experiment with the controllers of kube-controller-manager for DaemonSets, ranges, volumes and garbage.
 import { describeExperiments } from "./describe-experiment.ts";
 
-describeExperiments(["controllers", "hints"]);
+describeExperiments(["controllers"]);

@@ -9,6 +9,7 @@ import { setTimeout as wait } from "node:timers/promises";
 
 const MONITOR_MS = 1_000;
 const GRACE_MS = 8_000;
+const HEARTBEAT_MS = 2_500;
 /**
  * Returns the flags of the controller manager, whose client has no effective rate limit. `rate`: Nodes a second in
  * each zone that get NoExecute; the controller's default is 0.1.
@@ -108,6 +109,7 @@ async function startCluster(
   count: number,
   rate: number,
 ): Promise<string[]> {
+  lab.heartbeats.setInterval(HEARTBEAT_MS);
   const workers = workersIn(zones, count);
   await startWorkers(lab, workers);
   await join(lab, fleet);
@@ -137,6 +139,7 @@ const MANY_WITHIN_MS = 300_000;
 export async function measureManySilent(lab: Lab, fleet: Fleet): Promise<number | null> {
   const workers = workersIn([null], 5);
   const [dead = ""] = workers.map(({ name }) => name);
+  lab.heartbeats.setInterval(HEARTBEAT_MS);
   await startWorkers(lab, workers);
   const names = await join(lab, fleet);
   const flags = flagsWith(0.1).filter((flag) => !flag.startsWith("--kube-api-"));
