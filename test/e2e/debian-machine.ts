@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { buildPackages } from "../process/infra/deb/build-packages.ts";
 import { eventually } from "./local-cluster.ts";
 
-/** A folder made by debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,nodejs,iproute2 trixie FOLDER. */
+/** A folder made by debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,procps,nodejs,iproute2 trixie FOLDER. */
 const DEBIAN_ROOT = process.env["DEBIAN_ROOT"] ?? "";
 
 /**
@@ -24,9 +24,9 @@ export function needingDebian(
   const why =
     process.geteuid?.() !== 0
       ? "needs root"
-      : existsSync(join(DEBIAN_ROOT, "usr/bin", program))
+      : ["pgrep", program].every((each) => existsSync(join(DEBIAN_ROOT, "usr/bin", each)))
         ? null
-        : `set DEBIAN_ROOT to a debootstrapped folder with ${program === "node" ? "nodejs, " : ""}systemd, systemd-sysv and dbus`;
+        : `set DEBIAN_ROOT to a debootstrapped folder with ${program === "node" ? "nodejs, " : ""}systemd, systemd-sysv, dbus and procps`;
   return why === null
     ? { isSkipped: false, title }
     : { isSkipped: true, title: `${title} (skipped: ${why})` };
