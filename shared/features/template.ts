@@ -54,6 +54,8 @@ class Expansion {
       if (part.is === "if") return this.text(isTrue(value) ? part.inner : part.otherwise, dot);
       if (isMap(value)) this.#effort.spend(value.size * OF_ATTRIBUTE);
       const elements = elementsOf(value);
+      // Also of a range without a body: an element in it counts no step of its own.
+      this.#effort.spend(elements.length * OF_WORD);
       return elements.length === 0
         ? this.text(part.otherwise, dot)
         : elements.map((element) => this.text(part.inner, element)).join("");
@@ -115,7 +117,8 @@ const isTrue = (value: Value): boolean =>
 /** Returns the text of a value like fmt.Sprint. */
 function textOf(value: Value): string {
   if (value === null) return "<no value>";
-  if (isList(value)) return `[${value.map(textOf).join(" ")}]`;
+  // More elements than that have no room in a text.
+  if (isList(value)) return `[${value.slice(0, TEMPLATE_BYTES).map(textOf).join(" ")}]`;
   if (!isMap(value)) return String(value);
   const entries = [...value].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return `map[${entries.map(([key, each]) => `${key}:${textOf(each)}`).join(" ")}]`;

@@ -49,6 +49,7 @@ describe("a template → a fault once the steps are spent", () => {
     ["text", `a={{ range .pci.device }}${"x".repeat(60)}{{ end }}`, 300_000],
     ["lines", "{{ range .pci.device }}a=b\n{{ end }}", 500_000],
     ["long arguments", `a={{ range .pci.device }}{{ len "${"x".repeat(90)}" }}{{ end }}`, 90_000],
+    ["elements of a range without a body", `a=b${"{{ range .pci.device }}{{ end }}".repeat(10)}`, 50_000],
     ["attributes", "a=b{{ range .pci.device }}{{ range . }}{{ end }}{{ end }}", 60_000],
   ])("%s", (_, template, steps) => {
     expect(() => expand(template, matched, new Effort(steps))).toThrow(TOO_LONG);
