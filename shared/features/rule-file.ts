@@ -68,6 +68,7 @@ export interface RuleObject {
 
 /** Checks one object. The error names the field: `/spec/rules/0/matchFeatures/0/feature: …`. */
 export function parseRuleObject(value: unknown): Result<RuleObject> {
+  if (isDeeper(value, DEEPEST)) return failure(`: more than ${DEEPEST} values in each other`);
   const parsed = objectSchema.safeParse(withoutNulls(value));
   if (!parsed.success) {
     const { path, message } = firstFault(parsed.error);
@@ -81,6 +82,14 @@ export function parseRuleObject(value: unknown): Result<RuleObject> {
   }
   return success({ name: metadata.name, rules: spec.rules });
 }
+
+/** The most values in each other, in metadata too: a rule has 11. Bounds the depth of the calls. */
+const DEEPEST = 64;
+
+const isDeeper = (value: unknown, most: number): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (most === 0 || Object.values(value).some((each) => isDeeper(each, most - 1)));
 
 /**
  * Leaves out fields that are null, as an empty field of YAML is: the apiserver does so too. An expression stays, and is

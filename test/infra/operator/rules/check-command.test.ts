@@ -27,6 +27,11 @@ const CLASS = (expression: object) => ({
   matchFeatures: [{ feature: "pci.device", matchExpressions: { class: expression } }],
 });
 const GPU = { labels: { gpu: "true" }, ...CLASS({ op: "InRegexp", value: ["^03"] }) };
+/** An object whose metadata has arrays in each other: `depth` values with the object and the metadata. */
+const nested = (depth: number) => ({
+  ...ruleObject(GPU),
+  metadata: { name: "gpus", labels: JSON.parse("[".repeat(depth - 2) + "]".repeat(depth - 2)) as unknown },
+});
 
 const check = (...args: string[]) => play(["rules", "check", ...args]);
 
@@ -65,6 +70,7 @@ spec:
 `,
       ["gpus/gpu", "gpus/more"],
     ],
+    ["64 values in each other", nested(64), ["gpus/gpu"]],
     ["a List", { kind: "List", items: [ruleObject(GPU), ruleObject(GPU, "more")] }, ["gpus/gpu", "more/gpu"]],
     [
       "several documents",
@@ -109,6 +115,7 @@ describe("a fault → 1, with its file and place", () => {
       ruleObject(GPU, "My rules"),
       /\/metadata\/name: expected a name/,
     ],
+    ["65 values in each other", nested(65), /more than 64 values in each other/],
     ["no operator", ruleObject(CLASS({ value: ["0300"] })), /matchExpressions\/class\/op: /],
     ["a number", ruleObject(CLASS({ op: "In", value: [300] })), /class\/value\/0: /],
     [
