@@ -85,12 +85,14 @@ export class Ruling {
     try {
       const set = await this.#set(revision);
       if (!set) return false;
-      const result = await this.#evaluate(set.objects);
       const { records } = this.#with.state;
       const known = records.get("ruled");
       const { bucket } = take(known?.bucket, RATE_LIMITS.rulings, this.#with.nowMs());
+      // Stored first: an evaluation that ends the object must not begin again with each report.
+      records.put("ruled", { revision, ...known, bucket });
+      const result = await this.#evaluate(set.objects);
       // A rollout may have brought a later set while the registry answered.
-      if ((known?.revision ?? 0) === revision)
+      if ((records.get("ruled")?.revision ?? 0) === revision)
         records.put("ruled", { revision: set.revision, result, bucket });
       return true;
     } catch (error) {
