@@ -171,7 +171,7 @@ export class NodeFeaturePublisher {
     const applied = await client().applyNodeFeature(object);
     if (!applied.ok) {
       const { error } = applied;
-      const mayExist = error.kind === "unanswered" && !isWithoutPath(error);
+      const mayExist = error.kind === "unanswered" && !error.isUnsent && !isWithoutPath(error);
       const sent = mayExist && { object: { namespace, uid: "", digest: "", bytes: 0, startId: "" } };
       this.#fail({ ...sent, ...before, bucket }, error, namespace);
       return false;
@@ -261,7 +261,8 @@ function faultText(error: ApiError, object: string): string {
   if (isNotFound(error)) return `the namespace of ${object} does not exist`;
   if (isConflict(error)) return `another writer has set NodeFeature ${object}`;
   if (isForbidden(error)) return `the cluster refuses NodeFeature ${object}: the Worker's log says why`;
-  return error.kind === "unanswered"
-    ? "the apiserver does not answer"
-    : `the apiserver refuses NodeFeature ${object}`;
+  if (error.kind === "status") return `the apiserver refuses NodeFeature ${object}`;
+  return error.isUnsent
+    ? "the machine has used up its requests to the apiserver"
+    : "the apiserver does not answer";
 }

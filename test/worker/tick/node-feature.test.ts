@@ -22,6 +22,7 @@ const NO_PATH = failure({
   kind: "unanswered",
   message: "HTTP 404 without an object of the apiserver's",
 } as const);
+const UNSENT = failure({ kind: "unanswered", message: "", isUnsent: true } as const);
 
 /** Returns a registered machine with a GPU whose token allows all features. `report` does what a report does. */
 function publishingMachine() {
@@ -184,6 +185,7 @@ describe("the apiserver refuses", () => {
     ["another writer's object", status(409, "Conflict"), "another writer has set NodeFeature"],
     ["a failure", status(500, "InternalError"), "the apiserver refuses NodeFeature"],
     ["no answer", failure({ kind: "unanswered", message: "" } as const), "the apiserver does not answer"],
+    ["no request is left", UNSENT, "the machine has used up its requests to the apiserver"],
   ])(
     "%s → a message and one line of history; attempts after 1, 2, 4 … 30 minutes",
     async (_, refusal, text) => {
