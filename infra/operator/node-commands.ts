@@ -132,8 +132,10 @@ function clearCommand(program: OperatorProgram, node: Command): void {
         },
         shown(orderedClearingSchema, ({ silentSince }) => {
           const silent = silentSince === null ? "" : `, silent since ${printable(silentSince)}`;
-          const effect = flags.withdraw ? "does not end by the order" : "ends with its next report";
-          return textOf(() => `${name}${silent}: ${condition} ${effect}\n`);
+          const effect = flags.withdraw
+            ? `the order to end ${condition} is withdrawn`
+            : `${condition} ends with its next report`;
+          return textOf(() => `${name}${silent}: ${effect}\n`);
         }),
       ),
     );

@@ -92,7 +92,8 @@ const columnsOf = (objects: readonly unknown[]): readonly Column<Match>[] => [
   },
 ];
 
-type Texts = Readonly<Record<string, string>> | null;
+/** A key that is null has no effect: the rules are as their file has them. */
+type Texts = Readonly<Record<string, string | null>> | null;
 
 /** The fields of an object that the page draws. The Worker has checked the objects. */
 interface RuleObject {
@@ -122,7 +123,7 @@ const MOST_PARTS = 5;
 /** Returns what a rule gives the Nodes of its machines, such as `gpu=true` and `taint gpu=true:NoSchedule`. */
 export function partsOf(rule: RuleParts | undefined): string[] {
   const pairs = (texts: Texts | undefined, kind = "") =>
-    Object.entries(texts ?? {}).map(([key, value]) => `${kind}${key}=${value}`);
+    Object.entries(texts ?? {}).flatMap(([key, value]) => (value === null ? [] : [`${kind}${key}=${value}`]));
   const parts = [
     ...pairs(rule?.labels),
     ...(rule?.labelsTemplate ? ["labels of a template"] : []),
@@ -139,8 +140,8 @@ export function partsOf(rule: RuleParts | undefined): string[] {
 /** Returns a search for the machines of `object/rule`, by a label that the rule always sets; null if it sets none. */
 export function searchOf(objects: readonly unknown[], rule: string): string | null {
   // The value of `@feature.element` differs by machine.
-  const label = Object.entries(ruleIn(objects, rule)?.labels ?? {}).find(([, value]) =>
-    /^[\w.-]+$/.test(value),
+  const label = Object.entries(ruleIn(objects, rule)?.labels ?? {}).find(
+    ([, value]) => value !== null && /^[\w.-]+$/.test(value),
   );
   if (!label) return null;
   const [key, value] = label;

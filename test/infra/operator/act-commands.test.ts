@@ -75,7 +75,7 @@ describe("one machine", () => {
       {},
       "edge-7, silent since 2026-01-01T11:00:00Z: KernelDeadlock ends with its next report\n",
     ],
-    [null, { withdraw: true }, "edge-7: KernelDeadlock does not end by the order\n"],
+    [null, { withdraw: true }, "edge-7: the order to end KernelDeadlock is withdrawn\n"],
   ])("clear, of a machine that is silent since %s, %j → %s", async (silentSince, flags, says) => {
     answer = () => ({ status: 202, body: { silentSince } });
     const more = Object.keys(flags).map((flag) => `--${flag}`);

@@ -5,6 +5,7 @@ import { tryRules } from "../../../../infra/operator/rules/trial.ts";
 import type { OperatorProgram } from "../../../../infra/operator/operator-program.ts";
 import { type FakeWorker, fakeWorker } from "../played.ts";
 
+const PROGRAM = { surroundings: {} } as OperatorProgram;
 const pageOf = (next: string | null): RulesTrial => ({ machines: 50, changes: [], failed: [], next });
 const LAST = pageOf(null);
 const PAGES = [pageOf("edge-50"), pageOf("edge-99"), LAST];
@@ -25,9 +26,15 @@ describe("a trial", () => {
     ["as many machines as may, and a next page", { machines: 100, characters: 1e6 }, "does not end"],
   ])("of %s", async (_, most, end) => {
     pages = [...PAGES];
-    const program = { surroundings: {} } as OperatorProgram;
-    const tried = await tryRules(program, { url: worker.url, headers: {} }, [], most);
+    const tried = await tryRules(PROGRAM, { url: worker.url, headers: {} }, [], most);
     if (typeof end === "number") expect(tried).toMatchObject({ ok: true, value: { machines: end } });
     else expect(tried).toMatchObject({ ok: false, error: { message: expect.stringContaining(end) } });
+  });
+
+  it("of a page with more machines than a call takes arguments", async () => {
+    const failed = Array.from({ length: 200_000 }, () => ({ name: "m", reason: "" }));
+    pages = [{ ...LAST, failed }];
+    const tried = await tryRules(PROGRAM, { url: worker.url, headers: {} }, []);
+    expect(tried.ok && tried.value.failed.length).toBe(failed.length);
   });
 });

@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
 import { partsOf, searchOf } from "../../../../infra/page/views/rules.tsx";
 
-const object = (name: string, labels?: Record<string, string>) => ({
+type Labels = Record<string, string | null>;
+
+const object = (name: string, labels?: Labels) => ({
   metadata: { name },
   spec: {
     rules: [
@@ -11,7 +13,7 @@ const object = (name: string, labels?: Record<string, string>) => ({
   },
 });
 
-it.each<[situation: string, labels: Record<string, string> | undefined, search: string | null]>([
+it.each<[situation: string, labels: Labels | undefined, search: string | null]>([
   ["a label without a namespace", { gpu: "true" }, "feature.node.kubernetes.io/gpu=true"],
   ["a label with a namespace", { "example.com/gpu": "a100" }, "example.com/gpu=a100"],
   [
@@ -19,6 +21,7 @@ it.each<[situation: string, labels: Record<string, string> | undefined, search: 
     { a: "@cpu.model.id", b: "x" },
     "feature.node.kubernetes.io/b=x",
   ],
+  ["a label that is null, then another one", { a: null, b: "x" }, "feature.node.kubernetes.io/b=x"],
   ["an empty value", { a: "" }, null],
   ["no labels", undefined, null],
 ])("the machines of a rule with %s", (_, labels, search) => {
@@ -53,6 +56,7 @@ it.each<[situation: string, rule: Parameters<typeof partsOf>[0], parts: string[]
     ],
   ],
   ["only variables", { name: "vars", labels: null, taints: null }, []],
+  ["a label that is null", { name: "null", labels: { gpu: null } }, []],
   ["an unknown rule", undefined, []],
 ])("the parts of a rule with %s", (_, rule, parts) => {
   expect(partsOf(rule)).toEqual(parts);
