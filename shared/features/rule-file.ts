@@ -66,8 +66,13 @@ export interface RuleObject {
   rules: FeatureRule[];
 }
 
+interface ParsedObject extends RuleObject {
+  /** The steps of its regular expressions. */
+  steps: number;
+}
+
 /** Checks one object. The error names the field: `/spec/rules/0/matchFeatures/0/feature: …`. */
-export function parseRuleObject(value: unknown): Result<RuleObject> {
+export function parseRuleObject(value: unknown): Result<ParsedObject> {
   if (isDeeper(value, DEEPEST)) return failure(`: more than ${DEEPEST} values in each other`);
   const parsed = objectSchema.safeParse(withoutNulls(value));
   if (!parsed.success) {
@@ -80,7 +85,7 @@ export function parseRuleObject(value: unknown): Result<RuleObject> {
     const fault = ruleFault(each, (more) => (steps += more) <= RULE_LIMITS.steps);
     if (fault !== null) return failure(`/spec/rules/${index}${fault}`);
   }
-  return success({ name: metadata.name, rules: spec.rules });
+  return success({ name: metadata.name, rules: spec.rules, steps });
 }
 
 /** The most values in each other, in metadata too: a rule has 11. Bounds the depth of the calls. */

@@ -9,6 +9,8 @@ export const RULE_SET_LIMITS = {
   objects: 64,
   /** The most rules of all objects together. */
   rules: 256,
+  /** The most steps of all regular expressions together, which take some 60 bytes each in a machine's object. */
+  steps: 100_000,
   /** The most characters of the name of an object with that of a rule: `gpu/nvidia`. */
   nameLength: 128,
   /** The earlier sets that are kept, to which `rollcall rules undo` can return. */

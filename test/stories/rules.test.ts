@@ -444,7 +444,17 @@ describe("an operator", () => {
       return [made];
     };
     const many = (count: number) => Array.from({ length: count }, (__, at) => object(`o${at}`));
-    const { objects, bytes } = RULE_SET_LIMITS;
+    /** Each `a{999}` has 1000 steps. */
+    const matching = (name: string, ...value: string[]) => {
+      const matchFeatures = [
+        { feature: "pci.device", matchExpressions: { class: { op: "InRegexp", value } } },
+      ];
+      return object(name, { name: "r", matchFeatures });
+    };
+    const { objects, bytes, steps } = RULE_SET_LIMITS;
+    const large = ["a", "b", "c", "d"].map((name) =>
+      matching(name, ...Array<string>(steps / 4000).fill("a{999}")),
+    );
     for (const [set, status] of [
       [[object("o", ...rules(256))], 200],
       [[object("o", ...rules(200)), object("p", ...rules(57))], 400],
@@ -452,6 +462,8 @@ describe("an operator", () => {
       [long(bytes + 1), 400],
       [many(objects), 200],
       [many(objects + 1), 400],
+      [large, 200],
+      [[...large, matching("e", "a")], 400],
       [[object("o"), object("o")], 400],
     ] as const)
       expect((await apply(set)).status).toBe(status);

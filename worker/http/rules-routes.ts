@@ -94,7 +94,7 @@ function checkedObjects(
 ): Result<CheckedObject[], { detail: string; pointer: string }> {
   const objects: CheckedObject[] = [];
   const names = new Set<string>();
-  let rules = 0;
+  let [rules, steps] = [0, 0];
   for (const [index, value] of given.entries()) {
     const place = `/objects/${index}`;
     const fault = (detail: string, pointer = place) => failure({ detail, pointer });
@@ -109,10 +109,13 @@ function checkedObjects(
     rules += parsed.value.rules.length;
     const long = rulesInOrder([parsed.value]).find((rule) => rule.name.length > RULE_SET_LIMITS.nameLength);
     if (long) return fault(`a name of more than ${RULE_SET_LIMITS.nameLength} characters: ${long.name}`);
+    steps += parsed.value.steps;
     objects.push({ given: value, object: parsed.value });
   }
   const fault = (detail: string) => failure({ detail, pointer: "/objects" });
   if (rules > RULE_SET_LIMITS.rules) return fault(`${rules} rules, of at most ${RULE_SET_LIMITS.rules}`);
+  if (steps > RULE_SET_LIMITS.steps)
+    return fault(`regular expressions of ${steps} steps, of at most ${RULE_SET_LIMITS.steps}`);
   const bytes = ruleSetBytes(given);
   if (bytes > RULE_SET_LIMITS.bytes)
     return fault(`${bytes} bytes in a backup, of at most ${RULE_SET_LIMITS.bytes}`);
