@@ -58,7 +58,13 @@ export class FollowedFile {
    * the system changes threads twice, which costs more than to read: a growing file needs no status, a quiet one no read.
    */
   async read(): Promise<string> {
-    let late = await this.#readReplaced();
+    let late = "";
+    if (this.#replaced !== null) {
+      late = await this.#readLate(this.#replaced);
+      if (this.isBehind) return late;
+      await this.#replaced.file.close();
+      this.#replaced = null;
+    }
     if (!this.#isQuiet) {
       const { text, bytes } = await this.#readOn();
       if (bytes > 0) return late + text;
@@ -67,6 +73,7 @@ export class FollowedFile {
     this.#missing = now === null ? this.#missing + 1 : 0;
     if (this.#missing > MISSING_TURNS) throw new Error(`${this.#path} is missing`);
     if (now !== null) late += await this.#follow(now);
+    if (this.isBehind) return late;
     this.#isQuiet = now?.size === this.#place.position;
     return this.#isQuiet ? late : late + (await this.#readOn()).text;
   }
@@ -92,13 +99,10 @@ export class FollowedFile {
     await this.#place.file.close();
   }
 
-  /** Returns the lines that were written to the replaced file since it was replaced. */
-  async #readReplaced(): Promise<string> {
-    if (this.#replaced === null) return "";
-    const { file } = this.#replaced;
-    const { text } = await readOn(this.#replaced, this.#buffer);
-    this.#replaced = null;
-    await file.close();
+  /** Returns lines that were written to a replaced file since its last read. */
+  async #readLate(replaced: Place): Promise<string> {
+    const { text, bytes } = await readOn(replaced, this.#buffer);
+    this.isBehind = bytes >= TURN_BYTES;
     return text;
   }
 
@@ -114,7 +118,7 @@ export class FollowedFile {
       return "";
     }
     this.#replaced = before;
-    return (await readOn(before, this.#buffer)).text;
+    return this.#readLate(before);
   }
 }
 

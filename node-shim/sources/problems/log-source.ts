@@ -29,7 +29,7 @@ export interface SourceOptions {
   /** Returns when the first process started, in milliseconds since the kernel's start: in a container much later. */
   firstProcessMs: () => number;
   run: typeof programText;
-  /** Waits until the next turn, typically the next second, or until the signal is aborted. */
+  /** Waits until the next turn, typically for two seconds at most, or until the signal is aborted. */
   turn: (signal: AbortSignal) => Promise<void>;
   pause: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Logs that lines were lost. */
@@ -88,7 +88,9 @@ async function* readKernelBuffer(signal: AbortSignal, { turn, warn }: SourceOpti
   const buffer = Buffer.alloc(8192);
   try {
     while (!signal.aborted) {
-      yield recordsIn(device, buffer, () => warn(LOST_RECORDS));
+      const { records, isLost } = recordsIn(device, buffer);
+      if (isLost) warn(LOST_RECORDS);
+      yield records;
       await turn(signal);
     }
   } finally {
@@ -99,8 +101,9 @@ async function* readKernelBuffer(signal: AbortSignal, { turn, warn }: SourceOpti
 const LOST_RECORDS =
   "the kernel has overwritten messages that were not read: log_buf_len makes its buffer larger";
 
-function recordsIn(device: number, buffer: Buffer, lost: () => void): string {
+function recordsIn(device: number, buffer: Buffer): { records: string; isLost: boolean } {
   let records = "";
+  let isLost = false;
   for (let bytes = 0; bytes < TURN_BYTES;) {
     try {
       const read = readSync(device, buffer);
@@ -110,11 +113,11 @@ function recordsIn(device: number, buffer: Buffer, lost: () => void): string {
       const code = codeOf(error);
       if (code === "EAGAIN") break;
       // The kernel has overwritten records that were not read, and continues with the oldest one.
-      if (code === "EPIPE") lost();
-      else throw error;
+      if (code !== "EPIPE") throw error;
+      isLost = true;
     }
   }
-  return records;
+  return { records, isLost };
 }
 
 /** Parses a record of /dev/kmsg: `PRIORITY,NUMBER,MICROSECONDS,FLAGS;MESSAGE`. The fields after it are other lines. */
@@ -213,20 +216,33 @@ async function* eachTurn(
   pause: () => Promise<void>,
 ): AsyncGenerator<string> {
   const iterator = texts[Symbol.asyncIterator]();
+  let isRead = false as boolean;
+  let wake = () => {};
   const read = () => {
     const reading = iterator.next();
-    // The next turn throws the fault.
-    reading.catch(() => undefined);
+    const end = () => {
+      isRead = true;
+      wake();
+    };
+    isRead = false;
+    // One reaction to a read, which may wait for days: Promise.race would add one in each turn, and keep it.
+    reading.then(end, end);
     return reading;
   };
   for (let reading = read(), isOver = false; !isOver;) {
     await turn();
     let batch = "";
     for (let isFull = false; batch.length < TURN_BYTES;) {
-      const more: Promise<void> = isFull ? pause() : new Promise<void>(nextTurn);
-      const result: IteratorResult<string> | void = await Promise.race([reading, more]);
-      isOver = result?.done === true;
-      if (!result || result.done) break;
+      if (!isRead)
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          if (isFull) void pause().then(resolve);
+          else nextTurn(resolve);
+        });
+      if (!isRead) break;
+      const result = await reading;
+      isOver = result.done === true;
+      if (result.done) break;
       batch += result.value;
       isFull = result.value.length >= FULL_OUTPUT;
       reading = read();

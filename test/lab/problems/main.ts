@@ -25,7 +25,7 @@ import { lines } from "./lines.ts";
 import { CONFIGURATION, type RandomMonitor, randomMonitor } from "./random.ts";
 
 const NPD = "node-problem-detector";
-/** The time in which both have read all lines: NPD waits half a second between two reads of a file, the shim one. */
+/** The time in which both have read all lines: NPD waits half a second between two reads of a file, the shim two seconds. */
 const READ_MS = 4000;
 /** The time in which both have run each random program as often as its results change. */
 const RUN_MS = 20_000;

@@ -1,7 +1,7 @@
 // Tests which lines the sources of logs yield: of a file that grows, is replaced or truncated, of the journal and the kernel.
 import { appendFileSync, mkdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
 import { parseMonitor } from "../../../../node-shim/sources/problems/config.ts";
 import { logSource, type SourceOptions } from "../../../../node-shim/sources/problems/log-source.ts";
 import { temporaryFolder } from "../../base/temporary-folder.ts";
@@ -86,6 +86,19 @@ describe("a file", () => {
     renameSync(path, `${path}.1`);
     writeFileSync(path, "new\n");
     expect([...(await next())!, ...(await next())!]).toEqual(["last", "new"]);
+  });
+
+  it("is replaced after more lines than a read takes → all of them, then those of the new file", async () => {
+    writeFileSync(path, "");
+    const next = reading(fileOf(path));
+    await next();
+    const numbers = Array.from({ length: 60 }, (_, index) => String(index));
+    appendFileSync(path, numbers.map((number) => `${number} ${"x".repeat(60_000)}\n`).join(""));
+    renameSync(path, `${path}.1`);
+    writeFileSync(path, "new\n");
+    const found: string[] = [];
+    for (let turns = 0; turns < 6; turns++) found.push(...(await next())!);
+    expect(found.map((line) => line.split(" ")[0])).toEqual([...numbers, "new"]);
   });
 
   it("is truncated, and is longer than before at the next read → its lines, and not a part of one", async () => {
@@ -253,6 +266,19 @@ describe("the journal", () => {
       },
     );
     await expect(next()).rejects.toThrow("node-shim install-service --kmsg");
+  });
+
+  it("writes nothing in a hundred turns → no turn leaves anything behind in the memory", async () => {
+    const pending = new Promise<IteratorResult<string>>(() => undefined);
+    const reactions = vi.spyOn(pending, "then");
+    const source = sourceOf(
+      { plugin: "journald", pluginConfig: { source: "dockerd" }, logPath: "/var/log/other" },
+      { run: () => ({ [Symbol.asyncIterator]: () => ({ next: () => pending }) }) as never },
+    );
+    if (!source.ok) throw new Error(source.error);
+    const texts = source.value.read(new AbortController().signal)[Symbol.asyncIterator]();
+    for (let turns = 0; turns < 100; turns++) expect((await texts.next()).value).toBe("");
+    expect(reactions).toHaveBeenCalledTimes(1);
   });
 
   it("without a program's name → refused", () => {
