@@ -103,16 +103,15 @@ async function inPortions(
   take: (found: Found) => void,
   { nowMs, cpuMs, pause, signal, changed }: Portions,
 ): Promise<void> {
-  let began: { nowMs: number; cpuMs: number } | null = null;
+  let [beganMs, usedMs] = [nowMs(), cpuMs()];
   for (const found of matched) {
     found.forEach(take);
-    began ??= { nowMs: nowMs(), cpuMs: cpuMs() };
-    if (nowMs() - began.nowMs < WORK_MS) continue;
+    if (nowMs() - beganMs < WORK_MS) continue;
     changed();
     // One line may cost more than WORK_MS. The time of other programs on the CPU is no work of the monitor.
-    await pause(9 * (cpuMs() - began.cpuMs), signal);
+    await pause(9 * (cpuMs() - usedMs), signal);
     if (signal.aborted) return;
-    began = null;
+    [beganMs, usedMs] = [nowMs(), cpuMs()];
   }
 }
 

@@ -212,10 +212,10 @@ describe("a monitor", () => {
   });
 
   it.each([
-    ["all", 20, 1440],
-    ["a part", 1, 72],
+    ["all", 20, 1260],
+    ["a part", 1, 63],
   ])(
-    "160 ms for some lines, of which it worked for %s → a pause of nine times its work",
+    "140 ms for some lines, of which it worked for %s → a pause of nine times its work",
     async (_, used, pauseMs) => {
       const { turn, write, pauses } = started(undefined, null, 20, used);
       write(...Array.from({ length: 20 }, () => "Killed process 7 (x)"));
@@ -223,6 +223,13 @@ describe("a monitor", () => {
       expect(pauses).toEqual([pauseMs]);
     },
   );
+
+  it("one line that takes longer → a pause after it too", async () => {
+    const { turn, write, pauses } = started(undefined, null, 60);
+    write("Killed process 7 (x)");
+    await turn();
+    expect(pauses).toEqual([9 * 240]);
+  });
 
   it("whose log cannot be read → a fault, and the conditions' age grows until it can", async () => {
     const { turn, conditions, fault, pass, readMs, warnings } = started();
