@@ -114,7 +114,8 @@ function skippedLines(most: number) {
   return {
     add(raws: string): void {
       if (most === 1) return;
-      text += raws;
+      // A copy: a part of a string keeps the whole string in memory.
+      text += Buffer.from(raws.slice(-WAITING_LENGTH)).toString();
       if (text.length > 2 * WAITING_LENGTH) text = text.slice(-WAITING_LENGTH);
     },
     /** Removes all lines, and returns those that a match can have with the line after them. */
