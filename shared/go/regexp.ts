@@ -55,6 +55,8 @@ export function compileExpression(text: string, most = MOST_STEPS): Result<Expre
     return success({ match, steps, texts: requiredTexts(part), mayBreak: mayBreak(part), names });
   } catch (error) {
     if (error instanceof SyntaxFault) return failure(error.message);
+    // Groups and counts may nest deeper than the stack.
+    if (error instanceof RangeError) return failure(TOO_LARGE);
     throw error;
   }
 }

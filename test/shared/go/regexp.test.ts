@@ -26,6 +26,10 @@ it.each(["((a{1000}){1000}){1000}", "(?:(?:(?:){1000}){1000}){1000}"])(
   (pattern) => expect(compileExpression(pattern).ok).toBe(false),
 );
 
+it("a thousand nested groups with counts → no exception", () => {
+  expect(() => compileExpression(`${"(".repeat(1000)}a${"){1}".repeat(1000)}`)).not.toThrow();
+});
+
 test.each([
   ["Killed process \\d+ (.+) total-vm:\\d+kB", ["Killed process "]],
   ["task [\\S ]+:\\w+ blocked for more than \\w+ seconds\\.", [" blocked for more than "]],
