@@ -6,7 +6,7 @@ const REDACTED = "[redacted]";
 
 /** The words whose value is secret, as a part of a name: DB_PASSWORD, x-api-key, client_secret. */
 const SECRET_WORD =
-  "(?:passwor[dt]|passwd|passphrase|(?<![a-z])pass(?![a-z])|pwd|(?<![a-z])psk|secret|token|credentials?|sess(?:ion)?id|" +
+  "(?:passwor[dt]|passwd|passphrase|(?<![a-z])pass(?![a-z])|pwd|(?<![a-z])psk|secret|token|credentials?|sess(?:ion)?[_-]?id|" +
   "(?:api|access|account|certificate|client|encryption|master|pre-?shared|private|shared|signing)[_-]?key)";
 /** A quote, also in JSON that is a text of other JSON. */
 const QUOTE = String.raw`(?:\\{0,7}["'])`;

@@ -47,6 +47,7 @@ test.each([
     String.raw`token%3D${SECRET} pwd\u003d${SECRET}`,
     String.raw`token%3D[redacted] pwd\u003d[redacted]`,
   ],
+  ["a session", `PHPSESSID=${SECRET} session_id: ${SECRET}`, "PHPSESSID=[redacted] session_id: [redacted]"],
   ["a key of WLAN", `psk=${SECRET} PresharedKey = ${SECRET}`, "psk=[redacted] PresharedKey = [redacted]"],
   ["a key of a kubeconfig", `client-key-data: ${"LS0t".repeat(9)}`, "client-key-data: [redacted]"],
   [
