@@ -35,6 +35,11 @@ test.each([
     "/etc cannot be started (EACCES)",
   ],
   ["was stopped before its start", sh("echo out", AbortSignal.abort()), []],
+  [
+    "writes characters that end in another read",
+    sh("yes é | head -n 60000"),
+    Array.from({ length: 60_000 }, () => "é"),
+  ],
   ["reads its standard input", sh("cat"), []],
   [
     "ends each line with NUL",
