@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { mintToken } from "../../infra/local/admin.ts";
 import { ask as askWorker } from "../../infra/operator/client.ts";
 import { runCommandLine } from "../../infra/operator/program.ts";
+import { questionsSchema } from "../../shared/protocol/operator-answers.ts";
 import { DEB } from "../process/infra/deb/build-packages.ts";
 import { bootDebian, type DebianMachine, installDeb, needingDebian, packagesIn } from "./debian-machine.ts";
 import { eventually, outputOf, ROOT, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
@@ -244,7 +245,8 @@ describe.skipIf(isSkipped)(title, () => {
   async function isAsked(name: string): Promise<boolean> {
     const headers = { authorization: `Bearer ${worker.adminSecret}` };
     const request = { method: "GET", path: `/v1/nodes/${name}/questions` } as const;
-    return (await askWorker({ url: worker.url, headers }, request)).ok;
+    const answer = await askWorker({ url: worker.url, headers }, request);
+    return answer.ok && questionsSchema.parse(answer.value).withinSeconds === undefined;
   }
 
   /** Returns what `ask` says once the machine may be asked: the Worker takes ten questions a minute to one machine. */
