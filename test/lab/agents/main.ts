@@ -23,6 +23,8 @@ const NAMESPACE = "node-feature-discovery";
 const WITHIN_MS = 120_000;
 
 async function compare(minutes: number): Promise<void> {
+  if (!process.env["KUBEBUILDER_ASSETS"])
+    throw new Error("set KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver and kubectl");
   for (const name of ["nfd-worker", "nodeproblemdetector"] as const) {
     const fault = buildProgram(name);
     if (fault !== null) throw new Error(`${name} cannot be built: ${fault}`);
