@@ -176,13 +176,13 @@ export interface Replacement {
  * Returns functions that replace and remove one file in libuv's threads, so that a file system that hangs delays no
  * report. `write` returns the fault; null if the file is written.
  */
-export function replacedFile(path: string, replacement: Replacement) {
+export function replacedFile(path: string, replacement: Replacement, write: typeof replace = replace) {
   const { giveUpMs, makeMode } = replacement;
   // Opens the folder only once, since opening blocks.
   let folder = makeMode === undefined ? openedFolder(path) : null;
   const replaceIn = oneAtATime(
     "write of",
-    async (text: string) => (typeof folder === "string" ? folder : replace(folder, path, text, replacement)),
+    async (text: string) => (typeof folder === "string" ? folder : write(folder, path, text, replacement)),
     giveUpMs,
   );
   return {

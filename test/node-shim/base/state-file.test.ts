@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
 import { readRecord } from "../../../node-shim/sources/devices/manager.ts";
 import { writeRecord } from "../sources/devices/plugin.ts";
 import {
@@ -26,7 +26,7 @@ import {
   storedEnrolment,
   storeEnrolment,
 } from "../../../node-shim/identity/identity.ts";
-import { whenAnswering } from "../../../node-shim/base/state-file.ts";
+import { replacedFile, whenAnswering } from "../../../node-shim/base/state-file.ts";
 import { lockFolder } from "../../../node-shim/identity/lock.ts";
 import { commandLine } from "../cli/command-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -261,4 +261,25 @@ describe("a state folder's file system", () => {
     resolve();
     await began;
   });
+});
+
+it("a replaced file whose write hangs → a fault in two seconds, and at once of the next; it returns → written", async () => {
+  heldTimers();
+  const { promise, resolve } = Promise.withResolvers<null>();
+  const path = join(folder.path, "devices.json");
+  const file = replacedFile(path, { mode: 0o600, giveUpMs: 2000 }, () => promise);
+  const outcomes: (string | null)[] = [];
+  const write = async () => void outcomes.push(await file.write("{}"));
+  const fault = `${path} cannot be written within 2 s`;
+  void write();
+  await vi.advanceTimersByTimeAsync(1999);
+  expect(outcomes).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(outcomes).toEqual([fault]);
+  await write();
+  expect(outcomes).toEqual([fault, fault]);
+  resolve(null);
+  await vi.advanceTimersByTimeAsync(0);
+  await write();
+  expect(outcomes).toEqual([fault, fault, null]);
 });

@@ -1,7 +1,7 @@
 // Tests the devices in the facts, with device plugins on real sockets.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished, test, vi } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { type DeviceManager, startDevices } from "../../../../node-shim/sources/devices/manager.ts";
 import { STOP_GRACE_MS } from "../../../../node-shim/sources/devices/resources.ts";
 import { type Facts, factsSchema } from "../../../../shared/protocol/facts.ts";
@@ -9,17 +9,6 @@ import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { eventually } from "../../base/eventually.ts";
 import { gone, GPU, gpus, machine, NOTHING, registered, told, TWO_AND_ONE, writeRecord } from "./plugin.ts";
 import { vendorPlugin } from "./vendor-plugin.ts";
-
-// While `end` is not null, a write of the record hangs until it resolves.
-const { hanging } = vi.hoisted(() => ({ hanging: { end: null as null | Promise<void> } }));
-vi.mock("node:fs/promises", async (original) => {
-  const real = await original<typeof import("node:fs/promises")>();
-  const open: typeof real.open = async (path, ...rest) => {
-    if (String(path).endsWith("devices.json.new")) await hanging.end;
-    return real.open(path, ...rest);
-  };
-  return { ...real, open };
-});
 
 describe("a plugin", () => {
   it("registers, changes its list, dies, is given up, comes back → counts like the kubelet's", async () => {
@@ -202,28 +191,6 @@ describe("another process of the shim", () => {
     expect(said.filter((line) => line.includes("cannot be written"))).toHaveLength(1);
     rmSync(join(stateFolder, "devices.json"), { recursive: true });
     expect(await shim.read()).toEqual(gpus(3, 2));
-  });
-
-  it("a record whose write hangs (a network file system) → the devices count; recorded when it has returned", async () => {
-    const { folder, said, startShim } = machine();
-    const shim = await startShim();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    hanging.end = promise;
-    onTestFinished(() => void vi.useRealTimers());
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const plugin = await vendorPlugin(folder, "gpu.sock");
-    plugin.list(TWO_AND_ONE);
-    await plugin.register(GPU);
-    const first = shim.read();
-    // The timers also have the deadlines of the plugin's connection.
-    while (!said.some((line) => line.includes("devices.json"))) await vi.advanceTimersByTimeAsync(100);
-    await first;
-    await eventually(() => shim.read()).toEqual({ ...gpus(3, 2), recorded: false });
-    expect(said.at(-1)).toMatch(
-      /^warn device plugins: .*devices\.json cannot be written within 2 s: the shim reports/,
-    );
-    resolve();
-    await eventually(() => shim.read()).toEqual(gpus(3, 2));
   });
 });
 
