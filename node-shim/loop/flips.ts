@@ -35,7 +35,7 @@ export interface Flips {
   draft: (gathered: Vitals, facts: Pick<Facts, "runtime" | "problems" | "dropIns">) => ReportDraft;
   delivered: (draft: ReportDraft) => void;
   /** Returns whether a condition's input changed since the delivered report. Before Ready, new errors do not count. */
-  isNews: (wasReady: () => boolean) => boolean;
+  isNews: (wasReady: boolean) => boolean;
 }
 
 /**
@@ -103,11 +103,11 @@ export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
   };
 }
 
-function differ(before: ConditionInputs, now: ConditionInputs, wasReady: () => boolean): boolean {
+function differ(before: ConditionInputs, now: ConditionInputs, wasReady: boolean): boolean {
   if (before.shuttingDown !== now.shuttingDown || before.pressures.join() !== now.pressures.join())
     return true;
   if (before.hasRuntime !== now.hasRuntime || before.problems !== now.problems) return true;
-  return before.errors !== now.errors && (now.errors === "" || wasReady());
+  return before.errors !== now.errors && (wasReady || now.errors === "");
 }
 
 export function ofConditions(

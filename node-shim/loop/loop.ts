@@ -73,7 +73,7 @@ export function startLoop(dependencies: LoopDependencies): Loop {
   let isGoingDown = false;
   const isStarting = () => !wasReady && clock.nowMs() - startedMs < STARTING_MS;
   const flips = conditionFlips(settings, clock.nowMs);
-  const isNews = () => flips.isNews(() => !isStarting());
+  const isNews = () => flips.isNews(!isStarting());
   const waits = reportWaits(clock, stop, isNews);
   const noteReady = (isReady: boolean) => void (wasReady ||= isReady);
   dependencies.listen?.(waits.hurry);
