@@ -402,12 +402,12 @@ export class Alerts {
     const head = { deployment, origin, receiver: receiver.name, atMs: nowMs, dropped };
     const followed = new Set(alerts.map(({ follows }) => follows));
     followed.delete(null);
-    const letters: string[][] = [];
+    const subjects: string[][] = [];
     for (const follows of [...followed, null]) {
       const these = alerts.filter((each) => each.follows === follows);
       for (let from = 0; from < these.length; from += LIMIT.alertsInLetter) {
         const part = these.slice(from, from + LIMIT.alertsInLetter);
-        letters.push(part.map(({ alert }) => this.#subjectOf(alert)));
+        subjects.push(part.map(({ alert }) => this.#subjectOf(alert)));
         const id = newId();
         const message: AlertMessage = { ...head, id, alerts: part.map(({ alert }) => alert) };
         const body = messageText(receiver.settings.format, message);
@@ -418,7 +418,7 @@ export class Alerts {
         for (const { row } of part) this.#sql.exec(set, delivery, row);
       }
     }
-    this.#in.rates.spend(receiver.name, letters, nowMs);
+    this.#in.rates.spend(receiver.name, subjects, nowMs);
     deliveries.prune(receiver.name);
   }
 

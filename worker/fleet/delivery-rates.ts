@@ -39,11 +39,11 @@ export class DeliveryRates {
     return 0;
   }
 
-  /** Counts deliveries. `letters`: the subjects of each one's alerts. */
-  spend(receiver: string, letters: readonly (readonly string[])[], nowMs: number): void {
+  /** Counts deliveries. `subjects`: for each delivery, those of its alerts. */
+  spend(receiver: string, subjects: readonly (readonly string[])[], nowMs: number): void {
     this.#sql.exec("DELETE FROM delivery_shares WHERE at_ms < ?", nowMs - FULL_AFTER_MS);
-    for (const who of new Set([...letters.flat(), DEPLOYMENT])) {
-      const cost = letters.filter((subjects) => who === DEPLOYMENT || subjects.includes(who)).length;
+    for (const who of new Set([...subjects.flat(), DEPLOYMENT])) {
+      const cost = subjects.filter((each) => who === DEPLOYMENT || each.includes(who)).length;
       const { bucket } = reserve(this.#bucket(receiver, who), this.#limit(who), cost, nowMs);
       const put = "INSERT OR REPLACE INTO delivery_shares VALUES (?, ?, ?, ?)";
       this.#sql.exec(put, receiver, who, Math.max(LEAST_LEFT, bucket.left), nowMs);
