@@ -346,8 +346,11 @@ export class RegistryObject extends RegistryWithRollouts {
   async removeSilentNodes(): Promise<void> {
     this.#atomically(() => endTokens(this.#sql, currentMs()));
     const { startSilentRemovals } = await import("./bulk.ts");
-    await startSilentRemovals(this.ctx.storage, this.env);
-    await this.alarmAt(currentMs());
+    try {
+      await startSilentRemovals(this.ctx.storage, this.env);
+    } finally {
+      await this.alarmAt(currentMs());
+    }
   }
 
   /** Returns a page of one of the three logs, newest first. */
