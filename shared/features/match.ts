@@ -34,6 +34,8 @@ const [OF_ELEMENT, OF_NUMBER] = [50, 120];
 
 /** The most steps of a regular expression. A list of 1000 devices has some 5000. */
 const MOST_STEPS = 10_000;
+/** The most steps of all regular expressions of one object, since the Worker keeps them in memory. */
+export const MOST_OBJECT_STEPS = 30_000;
 /** The most characters of an expression in a message. */
 const SHOWN = 200;
 
@@ -188,15 +190,16 @@ function matches(
 
 /**
  * Throws a RuleFault if an expression is invalid for each element. Returns the steps of its regular expressions, which take
- * memory. Stops above `most` steps.
+ * memory. Stops above MOST_OBJECT_STEPS.
  */
-export function checkExpression({ op = "", value = [], type = "" }: MatchExpression, most: number): number {
+export function checkExpression({ op = "", value = [], type = "" }: MatchExpression): number {
   const takes = valuesOf(op);
   requireValues(op, takes, value);
   // Its own first limit stands for an element.
   if (typeof takes === "number") isInOrder(op, value[0] ?? "", value, type);
   let steps = 0;
-  if (op === "InRegexp") for (const text of value) if (steps <= most) steps += expressionOf(text).steps;
+  if (op === "InRegexp")
+    for (const text of value) if (steps <= MOST_OBJECT_STEPS) steps += expressionOf(text).steps;
   return steps;
 }
 

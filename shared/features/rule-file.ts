@@ -5,7 +5,7 @@ import { dnsSubdomainErrors } from "../kubernetes/validation.ts";
 import { firstFault } from "../protocol/schema.ts";
 import { failure, type Result, success } from "../result.ts";
 import { RuleFault } from "./effort.ts";
-import { checkExpression, type FeatureTerm } from "./match.ts";
+import { checkExpression, type FeatureTerm, MOST_OBJECT_STEPS } from "./match.ts";
 import type { FeatureRule } from "./rules.ts";
 import { parseTemplate } from "./template-syntax.ts";
 
@@ -14,8 +14,6 @@ export const RULE_LIMITS = {
   file: 1024 * 1024,
   /** The most rules of one object. */
   rules: 256,
-  /** The most steps of all regular expressions of one object, since the Worker keeps them in memory. */
-  steps: 30_000,
 } as const;
 
 const texts = z.record(z.string(), z.string());
@@ -82,7 +80,7 @@ export function parseRuleObject(value: unknown): Result<ParsedObject> {
   const { metadata, spec } = parsed.data;
   let steps = 0;
   for (const [index, each] of spec.rules.entries()) {
-    const fault = ruleFault(each, (more) => (steps += more) <= RULE_LIMITS.steps);
+    const fault = ruleFault(each, (more) => (steps += more) <= MOST_OBJECT_STEPS);
     if (fault !== null) return failure(`/spec/rules/${index}${fault}`);
   }
   return success({ name: metadata.name, rules: spec.rules, steps });
@@ -140,9 +138,7 @@ const termChecks = (place: string, of: readonly FeatureTerm[]): Check[] =>
   of.flatMap(({ matchExpressions = {}, matchName }, index): Check[] => [
     ...Object.entries(matchExpressions).map(([name, each]): Check => [
       `${place}/${index}/matchExpressions/${name}`,
-      () => checkExpression(each, RULE_LIMITS.steps),
+      () => checkExpression(each),
     ]),
-    ...(matchName
-      ? [[`${place}/${index}/matchName`, () => checkExpression(matchName, RULE_LIMITS.steps)] satisfies Check]
-      : []),
+    ...(matchName ? [[`${place}/${index}/matchName`, () => checkExpression(matchName)] satisfies Check] : []),
   ]);

@@ -1,6 +1,6 @@
 // Expands the templates of rules: range, if, comparisons, len, index, and sprig's first, trim and substr.
 import { trimSpace } from "../go/strings.ts";
-import { Effort, RuleFault } from "./effort.ts";
+import { type Effort, RuleFault } from "./effort.ts";
 import type { MatchedFeatures } from "./match.ts";
 import {
   DOT,
@@ -17,11 +17,7 @@ import {
 const [OF_WORD, OF_SOURCE, OF_CHARACTER, OF_LINE, OF_ATTRIBUTE] = [5, 15, 5, 500, 60];
 
 /** Returns the keys and values of the template's lines `KEY=VALUE`. Throws a RuleFault. */
-export function expand(
-  template: string,
-  matched: MatchedFeatures,
-  effort = new Effort(),
-): Map<string, string> {
+export function expand(template: string, matched: MatchedFeatures, effort: Effort): Map<string, string> {
   if (template === "") return new Map();
   effort.spend(template.length * OF_SOURCE);
   const dot = matched.size === 0 ? NO_FEATURES : matched;

@@ -1,6 +1,6 @@
 // Tests the limits of templates. test/vectors/featureRules.json has what templates result in.
 import { expect, it, test } from "vitest";
-import { RuleFault } from "../../../shared/features/effort.ts";
+import { Effort, RuleFault } from "../../../shared/features/effort.ts";
 import { expand } from "../../../shared/features/template.ts";
 import { TEMPLATE_BYTES } from "../../../shared/features/template-syntax.ts";
 
@@ -8,6 +8,7 @@ const devices = (count: number) =>
   new Map([
     ["pci", new Map([["device", Array.from({ length: count }, () => new Map([["class", "0300"]]))]])],
   ]);
+const expanded = (template: string, count: number) => expand(template, devices(count), new Effort());
 
 test.each<[situation: string, template: string, isValid: boolean]>([
   ["a template as large as its limit", `a=${"x".repeat(TEMPLATE_BYTES - 2)}`, true],
@@ -22,7 +23,7 @@ test.each<[situation: string, template: string, isValid: boolean]>([
   ["258 words of an action", `a={{ len .pci ${"| not ".repeat(128)}}}`, false],
   ["parentheses without an end", `a={{ ${"(".repeat(20_000)} }}`, false],
 ])("%s → valid: %s", (_, template, isValid) => {
-  const run = () => expand(template, devices(256)).size;
+  const run = () => expanded(template, 256).size;
   if (isValid) expect(run()).toBe(1);
   else expect(run).toThrow(RuleFault);
 });
@@ -33,7 +34,7 @@ it.each([
   ["blanks", `{{${" ".repeat(60_000)}`],
   ["quotes", `{{${'""'.repeat(30_000)}`],
 ])("an action without an end, of many %s → refused at once", (_, template) => {
-  expect(() => expand(template, devices(1))).toThrow("{{ is not closed");
+  expect(() => expanded(template, 1)).toThrow("{{ is not closed");
 });
 
 it.each([
@@ -44,11 +45,11 @@ it.each([
   ["a={{ range .a\n.b }}", "line 2 of the template: .b is an argument without a function"],
   ["{{ with .a }}{{ end }}", "line 1 of the template: with is not supported"],
 ])("%j → the line and the word", (template, message) => {
-  expect(() => expand(template, devices(1))).toThrow(message);
+  expect(() => expanded(template, 1)).toThrow(message);
 });
 
 it("nested ranges over many elements → end at the text's limit", () => {
   const nested = "{{ range .pci.device }}x{{ end }}";
   const template = `a=${nested.repeat(400)}`;
-  expect(() => expand(template, devices(512))).toThrow(/the template's text has more than/);
+  expect(() => expanded(template, 512)).toThrow(/the template's text has more than/);
 });
