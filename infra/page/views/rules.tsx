@@ -32,7 +32,7 @@ export function Rules() {
             <CardTable
               label="Feature rules"
               rows={rules.matches}
-              columns={columnsOf(rules.objects)}
+              columns={columnsOf(rulesByName(rules.objects))}
               keyOf={({ rule }) => rule}
               none={
                 <>
@@ -74,18 +74,18 @@ function Rollout({ state, machines, done, changed, mayChange, failed }: RulesRol
 
 type Match = RulesAnswer["matches"][number];
 
-const columnsOf = (objects: readonly unknown[]): readonly Column<Match>[] => [
+const columnsOf = (rules: ReadonlyMap<string, RuleParts>): readonly Column<Match>[] => [
   { head: "Rule", class: "mono wrap", isRowHead: true, cell: ({ rule }) => rule },
   {
     head: "Gives Nodes",
     class: "mono wrap",
-    cell: ({ rule }) => partsOf(ruleIn(objects, rule)).join(", ") || "–",
+    cell: ({ rule }) => partsOf(rules.get(rule)).join(", ") || "–",
   },
   {
     head: "Machines",
     class: "number",
     cell: ({ rule, machines }) => {
-      const search = searchOf(objects, rule);
+      const search = searchOf(rules.get(rule));
       const count = machines.toLocaleString("en");
       return search === null ? count : <Link href={hrefOf({ view: "fleet" }, { q: search })}>{count}</Link>;
     },
@@ -109,13 +109,15 @@ interface RuleParts {
   taints?: readonly { key: string; value?: string; effect: string }[] | null;
 }
 
-/** Returns the rule that GET /v1/rules names `object/rule`. */
-const ruleIn = (objects: readonly unknown[], rule: string): RuleParts | undefined =>
-  (objects as readonly RuleObject[])
-    .flatMap(({ metadata, spec }) =>
-      spec.rules.map((each) => [`${metadata.name}/${each.name}`, each] as const),
-    )
-    .find(([name]) => name === rule)?.[1];
+/** Returns the rules by the names that GET /v1/rules has for them: `object/rule`. Of one name, the first rule counts. */
+export const rulesByName = (objects: readonly unknown[]): ReadonlyMap<string, RuleParts> =>
+  new Map(
+    (objects as readonly RuleObject[])
+      .flatMap(({ metadata, spec }) =>
+        spec.rules.map((each) => [`${metadata.name}/${each.name}`, each] as const),
+      )
+      .toReversed(),
+  );
 
 /** The most parts of a rule that its row lists. */
 const MOST_PARTS = 5;
@@ -137,10 +139,10 @@ export function partsOf(rule: RuleParts | undefined): string[] {
   return more > 0 ? [...parts.slice(0, MOST_PARTS), `${more} more`] : parts;
 }
 
-/** Returns a search for the machines of `object/rule`, by a label that the rule always sets; null if it sets none. */
-export function searchOf(objects: readonly unknown[], rule: string): string | null {
+/** Returns a search for the machines of a rule, by a label that the rule always sets; null if it sets none. */
+export function searchOf(rule: RuleParts | undefined): string | null {
   // The value of `@feature.element` differs by machine.
-  const label = Object.entries(ruleIn(objects, rule)?.labels ?? {}).find(
+  const label = Object.entries(rule?.labels ?? {}).find(
     ([, value]) => value !== null && /^[\w.-]+$/.test(value),
   );
   if (!label) return null;

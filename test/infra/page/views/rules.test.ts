@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { partsOf, searchOf } from "../../../../infra/page/views/rules.tsx";
+import { partsOf, rulesByName, searchOf } from "../../../../infra/page/views/rules.tsx";
 
 type Labels = Record<string, string | null>;
 
@@ -25,11 +25,12 @@ it.each<[situation: string, labels: Labels | undefined, search: string | null]>(
   ["an empty value", { a: "" }, null],
   ["no labels", undefined, null],
 ])("the machines of a rule with %s", (_, labels, search) => {
-  expect(searchOf([object("other", { other: "true" }), object("gpus", labels)], "gpus/rule")).toBe(search);
+  const rules = rulesByName([object("other", { other: "true" }), object("gpus", labels)]);
+  expect(searchOf(rules.get("gpus/rule"))).toBe(search);
 });
 
 it("the machines of a rule that is unknown", () => {
-  expect(searchOf([object("gpus", { a: "b" })], "nics/rule")).toBeNull();
+  expect(searchOf(rulesByName([object("gpus", { a: "b" })]).get("nics/rule"))).toBeNull();
 });
 
 it.each<[situation: string, rule: Parameters<typeof partsOf>[0], parts: string[]]>([
