@@ -441,7 +441,7 @@ export class Upkeep {
     };
   }
 
-  /** `isRefused`: the machine's keys are, so that it causes no more requests, and its features leave the cluster at once. */
+  /** `isRefused`: whether the machine's keys are refused. Then it causes no more requests, and these need no budget. */
   #kube(isRefused = false): KubeClient {
     return this.connector((what) => this.#requests.take(what, isRefused))(ALARM_WITHIN_MS);
   }

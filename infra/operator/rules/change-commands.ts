@@ -210,7 +210,7 @@ async function agreedTo(
 function undoCommand(program: OperatorProgram, rules: Command): void {
   withWait(rules.command("undo"))
     .description(
-      "Go back to the rules of the revision before, or of another one, at once. After an undo it asks.",
+      "Go back to the rules of the revision before, or of another one, at once. Asks first if that takes back an undo.",
     )
     .option(
       "--to <revision>",

@@ -35,7 +35,7 @@ export class FollowedFile {
   #place: Place;
   /** The file before the present one: programs may write to it until they have opened the new one. */
   #replaced: Place | null = null;
-  /** Whether the last status of the file was that of its position. */
+  /** Whether the last status showed no byte after the position. */
   #isQuiet = false;
   #missing = 0;
   readonly #warn: (message: string) => void;
@@ -54,8 +54,8 @@ export class FollowedFile {
   }
 
   /**
-   * Returns the lines since the last call, each with its line break; of a new file or a shorter one all. Each call of
-   * the system changes threads twice, which costs more than to read: a growing file needs no status, a quiet one no read.
+   * Returns the lines since the last call, each with its line break; of a new or truncated file, all lines. An asynchronous
+   * call of the system costs more than its work, so that a growing file gets no status, and a quiet one no read.
    */
   async read(): Promise<string> {
     let late = "";

@@ -52,10 +52,7 @@ interface Rule {
   seen: number;
 }
 
-/**
- * Returns a function that takes raw lines. It yields the matches that end with a line, for
- * each line that it has parsed.
- */
+/** Returns a function that takes the text of raw lines. For each line that it parses, it yields the matches that end there. */
 export function lineMatcher(options: MatcherOptions): (raws: string) => Generator<readonly Found[]> {
   const { bufferSize, lineOf } = options;
   const rules: Rule[] = options.expressions.map((expression) => ({
